@@ -1,0 +1,1 @@
+"""Pure numpy on record arrays: frame statistics, latency, loss."""

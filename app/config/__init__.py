@@ -1,0 +1,1 @@
+"""Options, VeoConfig, presets, and the texts that name a source and a sink."""

@@ -1,0 +1,91 @@
+"""A frame on its way through the pipeline: mutable stamps, one owner at a time, recycled when its fate is known."""
+
+from __future__ import annotations
+
+from app.core.clock import NO_STAMP_NS
+from app.core.records import MISSING_COUNT
+from app.core.vocabulary import DisplayTimeSource
+from app.engine.picture import Picture
+
+
+class Frame:
+    """The frame record in the making. Field names and units are those of `records.FRAME_DTYPE`.
+
+    Exactly one stage owns a frame at a time, so no field needs a lock. `picture` is let go as soon as its bytes are
+    uploaded; `slot` is the staging slot that holds them from then until the GPU has read it (-1: none).
+    """
+
+    __slots__ = (
+        "acquire_end_ns",
+        "acquire_start_ns",
+        "arrive_ns",
+        "bytes_uploaded",
+        "decode_end_ns",
+        "decode_queue_in",
+        "decode_queue_out",
+        "decode_start_ns",
+        "display_time_source",
+        "displayed_ns",
+        "due_ns",
+        "flags",
+        "frame_id",
+        "frame_queue_in",
+        "frame_queue_out",
+        "gpu_end_ns",
+        "gpu_start_ns",
+        "image_index",
+        "picture",
+        "present_call_ns",
+        "present_mode_granted",
+        "present_mode_requested",
+        "present_return_ns",
+        "process_end_ns",
+        "process_start_ns",
+        "pts_ns",
+        "refreshes",
+        "segment",
+        "slot",
+        "source_interval_ns",
+        "submit_ns",
+    )
+
+    frame_id: int
+    segment: int
+    picture: Picture | None
+
+    def __init__(self) -> None:
+        self.reset(0)
+
+    def reset(self, frame_id: int) -> None:
+        """Make this object a new frame of which nothing is known yet."""
+        self.frame_id = frame_id
+        self.segment = 0
+        self.flags = 0
+        self.present_mode_requested = 0
+        self.present_mode_granted = 0
+        self.display_time_source: int = DisplayTimeSource.NONE
+        self.image_index = MISSING_COUNT
+        self.decode_queue_in = MISSING_COUNT
+        self.decode_queue_out = MISSING_COUNT
+        self.frame_queue_in = MISSING_COUNT
+        self.frame_queue_out = MISSING_COUNT
+        self.refreshes = MISSING_COUNT
+        self.source_interval_ns = NO_STAMP_NS
+        self.bytes_uploaded = 0
+        self.pts_ns = NO_STAMP_NS
+        self.arrive_ns = NO_STAMP_NS
+        self.decode_start_ns = NO_STAMP_NS
+        self.decode_end_ns = NO_STAMP_NS
+        self.process_start_ns = NO_STAMP_NS
+        self.process_end_ns = NO_STAMP_NS
+        self.due_ns = NO_STAMP_NS
+        self.acquire_start_ns = NO_STAMP_NS
+        self.acquire_end_ns = NO_STAMP_NS
+        self.submit_ns = NO_STAMP_NS
+        self.gpu_start_ns = NO_STAMP_NS
+        self.gpu_end_ns = NO_STAMP_NS
+        self.present_call_ns = NO_STAMP_NS
+        self.present_return_ns = NO_STAMP_NS
+        self.displayed_ns = NO_STAMP_NS
+        self.picture = None
+        self.slot = -1

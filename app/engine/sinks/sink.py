@@ -1,0 +1,127 @@
+"""What the present loop asks of a sink, be it the simulated display or a swapchain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from app.core.vocabulary import Fate, PresentMode
+from app.engine.frame import Frame
+from app.engine.picture import Picture, PictureFormat
+from app.ipc.messages import SinkInfo
+
+
+class RefreshGrid(NamedTuple):
+    """Times of the display's refreshes: `phase_ns + n·period_ns` for whole n, CLOCK_MONOTONIC ns."""
+
+    phase_ns: int
+    period_ns: float
+
+
+class Settled(NamedTuple):
+    """A presented frame whose fate is known.
+
+    For `Fate.DISPLAYED` the frame carries `displayed_ns` and `display_time_source`; `refreshes` is filled where the
+    sink knows refreshes (so a frame settles when the next one replaces it, or at `drain`).
+    """
+
+    frame: Frame
+    fate: Fate
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRequest:
+    """What the configuration asks of a sink; a change is a rebuild."""
+
+    present_mode: PresentMode
+    min_image_count: int
+
+
+class Sink(Protocol):
+    """The end of the pipeline. All methods are called by the present thread only, save `upload` (process thread).
+
+    Cycle of one frame: `acquire` → `present` → (later) it comes back from `collect`.
+    """
+
+    @property
+    def info(self) -> SinkInfo:
+        """What was granted."""
+        ...
+
+    def grid(self) -> RefreshGrid | None:
+        """Return the refresh grid where the sink knows it."""
+        ...
+
+    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+        """Make room for `slots` pictures of this format in the staging ring; a new format rebuilds the conversion.
+
+        Called before the first upload, on a change of format (nothing of the old one is in flight then) and when
+        `frame_queue_depth` grows.
+        """
+        ...
+
+    def upload(self, picture: Picture, slot: int) -> int:
+        """Copy a picture into a staging slot and return the bytes copied; 0 when the sink processes nothing."""
+        ...
+
+    def acquire(self, deadline_ns: int) -> int | None:
+        """Return the index of a free image, waiting at most until `deadline_ns`; None on time-out or zero extent.
+
+        A sink that found itself out of date rebuilds here and goes on; `info` is another object then.
+
+        Raises:
+            SinkError: the device or surface is lost.
+        """
+        ...
+
+    def present(self, frame: Frame, image_index: int) -> None:
+        """Submit the conversion of `frame.slot` into the image and queue it for display.
+
+        Stamps `submit_ns`, `present_call_ns`, `present_return_ns`; GPU times come with `collect`.
+
+        Raises:
+            SinkError: the device or surface is lost.
+        """
+        ...
+
+    def collect(self) -> Sequence[Settled]:
+        """Return the presented frames that settled since the last call; never blocks. Their slots are free then."""
+        ...
+
+    def next_event_ns(self) -> int | None:
+        """Return when `collect` is next worth calling, or None when only time will tell."""
+        ...
+
+    def rebuild(self, request: SinkRequest) -> None:
+        """Apply a present mode and image count between two frames; frames in flight settle first."""
+        ...
+
+    def resize(self, width: int, height: int) -> None:
+        """Follow the window, in device pixels; zero in either direction stops presenting until the next call."""
+        ...
+
+    def drain(self, deadline_ns: int) -> Sequence[Settled]:
+        """Settle what can be settled until `deadline_ns`, at the end of a segment or run."""
+        ...
+
+    def pending(self) -> Sequence[Frame]:
+        """Return frames presented but not settled, for the balance at the end."""
+        ...
+
+    def repeated(self) -> int | None:
+        """Return how many refreshes showed a previous frame again so far; None where refreshes are not known."""
+        ...
+
+    def capture(self, path: Path) -> int:
+        """Write the picture on the screen as PNG and return its frame id.
+
+        Raises:
+            SinkError: there is no picture, or nothing is drawn (`process=none`).
+        """
+        ...
+
+    def close(self) -> None:
+        """Free everything; frames still pending are forgotten."""
+        ...

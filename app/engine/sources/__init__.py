@@ -1,0 +1,1 @@
+"""Where frames come from: the synthetic pattern and everything FFmpeg opens."""

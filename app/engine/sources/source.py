@@ -1,0 +1,65 @@
+"""What the pipeline asks of a source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.engine.picture import Picture
+from app.ipc.messages import SourceInfo
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One frame as the source delivered and decoded it. Stamps are CLOCK_MONOTONIC ns.
+
+    Attributes:
+        picture: the decoded picture; None when the frame was lost before decoding (`decode_overflow`).
+        pts_ns: time within the stream, from 0 at the first frame; goes on rising over a loop. `NO_STAMP_NS` if the
+            stream has none.
+        arrive_ns: when its data were delivered. A live-paced source keeps to its schedule whatever the pipeline does.
+        decode_start_ns, decode_end_ns: `NO_STAMP_NS` when never decoded.
+        key_frame: coded as a key frame.
+        discontinuity: why a new segment must begin with this frame (`resolution changed to 640×360`), or "".
+    """
+
+    picture: Picture | None
+    pts_ns: int
+    arrive_ns: int
+    decode_start_ns: int
+    decode_end_ns: int
+    key_frame: bool = False
+    discontinuity: str = ""
+
+
+class Source(Protocol):
+    """A stream of decoded frames, pulled by one decode thread.
+
+    A source is made by `open_source`, which raises `SourceError` with a cure when it cannot be opened. It never opens
+    windows and never touches the GPU (hardware decode apart).
+    """
+
+    @property
+    def info(self) -> SourceInfo:
+        """What the source turned out to be; constant until a delivery with a `discontinuity`."""
+        ...
+
+    def next(self) -> Delivery | None:
+        """Block until the next frame is decoded; None at the end of the stream or after `interrupt`.
+
+        Raises:
+            SourceError: the stream broke; the text says where and what to do. The source is at its end then.
+        """
+        ...
+
+    def skip_to_now(self) -> None:
+        """Forget the schedule: the next frame arrives now (after a pause), with no burst of what was missed."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make a blocked `next` return None soon, from any thread; the source is at its end then."""
+        ...
+
+    def close(self) -> None:
+        """Free decoder and file; after the decode thread has ended."""
+        ...

@@ -1,0 +1,1 @@
+"""Main window, docks, controllers, actions: composition only."""

@@ -1,0 +1,336 @@
+"""Messages of the control channel between a session and its engine process.
+
+Each is a frozen dataclass; on the wire it is one JSON object of at most `MAX_MESSAGE_BYTES`, with its class name under
+`"type"`. Both ends are the same version of this package (the parent spawns the child), so there is no negotiation.
+All `*_ns` are CLOCK_MONOTONIC.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+MAX_MESSAGE_BYTES: Final = 1 << 20
+
+
+# --- session → engine ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StartRun:
+    """First message: what to run.
+
+    Attributes:
+        config: a VeoConfig as its JSON object.
+        config_serial: serial stamped into records made under this configuration.
+        source: source text as the user gave it (`synthetic:1280x720@60`, a path).
+        sink: sink text (`virtual:60`, `headless`, `x11:WINDOW_ID`).
+        validation: load the Vulkan validation layer and report its messages.
+        device: part of a Vulkan device name to prefer, or "" for the best.
+    """
+
+    config: dict[str, Any]
+    config_serial: int
+    source: str
+    sink: str
+    validation: bool = False
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetConfig:
+    """Replace the configuration; the engine finds out what changed and answers `ConfigApplied`."""
+
+    config: dict[str, Any]
+    config_serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetPaused:
+    """Pause (ends the segment; the last frame stays on the screen) or go on (begins one)."""
+
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetOccluded:
+    """The window is hidden or minimised: nothing is presented and the segment ends until it is seen again."""
+
+    occluded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """The window's size in device pixels; 0 in either direction pauses presentation."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFrame:
+    """Write the frame on the screen as PNG to `path`; answered by `FrameCaptured` or `EngineEvent`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopRun:
+    """End the run: the engine settles what it can, answers `RunFinished` and exits."""
+
+
+# --- engine → session ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """What a source turned out to be.
+
+    Attributes:
+        description: one line for a person (`h264 High, 1280×720, 60 fps, software decoder`).
+        width, height: coded picture size in pixels, before rotation.
+        rate_hz: nominal frame rate; None when free-running or unknown.
+        free_running: has no due times.
+        live: paced in real time by arrival.
+        pixel_format: FFmpeg's name (`yuv420p`).
+        matrix: `bt601`, `bt709`, `bt2020`; colour_range: `limited` or `full`.
+        rotation_degrees: clockwise display rotation, one of 0, 90, 180, 270.
+        decoder: `software` or the hardware device's name.
+        duration_s: None when endless or unknown.
+    """
+
+    description: str
+    width: int
+    height: int
+    rate_hz: float | None
+    free_running: bool
+    live: bool
+    pixel_format: str
+    matrix: str
+    colour_range: str
+    rotation_degrees: int
+    decoder: str
+    duration_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkInfo:
+    """What the sink granted; sent anew after every rebuild.
+
+    Attributes:
+        kind: `virtual`, `headless` or `x11`.
+        refresh_hz: None when the sink has no known refresh.
+        present_mode_requested, present_mode_granted: names of `PresentMode`.
+        grant_reason: why the granted mode is another one; "" when it is the one requested.
+        available_modes: modes this surface offers.
+        image_count: images that really exist.
+        display_time_source: label of `DisplayTimeSource`.
+        paces_fifo: False when FIFO was granted and found not to pace; None when it was not probed.
+        device: Vulkan device name, "" without one.
+        device_is_software: the device is a CPU implementation.
+        device_uuid: hexadecimal, "" without one. pci_bus_id: "" when unknown.
+        width, height: size of the images in pixels.
+        rebuild_ms: what the rebuild cost; None at the first build.
+        settings: driver limits worth showing, name → text.
+    """
+
+    kind: str
+    refresh_hz: float | None
+    present_mode_requested: str
+    present_mode_granted: str
+    grant_reason: str
+    available_modes: list[str]
+    image_count: int
+    display_time_source: str
+    paces_fifo: bool | None
+    device: str
+    device_is_software: bool
+    device_uuid: str
+    pci_bus_id: str
+    width: int
+    height: int
+    rebuild_ms: float | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReady:
+    """The pipeline stands and the first frame is under way."""
+
+    source: SourceInfo
+    sink: SinkInfo
+
+
+@dataclass(frozen=True, slots=True)
+class SinkChanged:
+    """The sink was rebuilt (present mode, image count, size, out-of-date)."""
+
+    sink: SinkInfo
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentStarted:
+    """A new segment; statistics begin anew. `t0_ns` is the arrival of its first frame."""
+
+    segment: int
+    t0_ns: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEnded:
+    """A segment is over: end of source, stall, pause, occlusion, change of resolution, fault."""
+
+    segment: int
+    ended_ns: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigApplied:
+    """A configuration is in force.
+
+    Attributes:
+        changes: key path → [old, new] of every key that changed.
+        effects: key path → when it acts (`next frame`, `swapchain rebuilt in 3.1 ms`, `not built: recorded only`).
+    """
+
+    config_serial: int
+    applied_ns: int
+    changes: dict[str, list[Any]]
+    effects: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEvent:
+    """Something a person should know. `severity`: `info`, `warning` or `error`; `kind` is a stable word."""
+
+    severity: str
+    kind: str
+    text: str
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """Twice a second: what the engine costs and how full its queues are.
+
+    Attributes:
+        cpu_ratio: CPU time of the engine process per wall time since the last status (1.0 = one core).
+        present_thread_cpu_ratio: the present loop's share of it.
+        resident_bytes: resident memory of the engine process.
+        uploaded_bytes: bytes copied to the device since the run began.
+        record_cost_us: mean cost of writing one frame record since the last status; None when none was written.
+    """
+
+    at_ns: int
+    cpu_ratio: float
+    present_thread_cpu_ratio: float
+    resident_bytes: int
+    decode_queue_length: int
+    frame_queue_length: int
+    uploaded_bytes: int
+    record_cost_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameCaptured:
+    """The picture on the screen was written. `frame_id` is the frame it shows."""
+
+    path: str
+    frame_id: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The last message of an orderly end. `reason`: `stopped`, `end of source`, …"""
+
+    reason: str
+    in_flight_by_place: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """The last message of a run that could not go on. `text` is a whole sentence with a cure."""
+
+    kind: str
+    text: str
+
+
+ToEngine = StartRun | SetConfig | SetPaused | SetOccluded | Resize | CaptureFrame | StopRun
+FromEngine = (
+    EngineReady
+    | SinkChanged
+    | SegmentStarted
+    | SegmentEnded
+    | ConfigApplied
+    | EngineEvent
+    | EngineStatus
+    | FrameCaptured
+    | RunFinished
+    | RunFailed
+)
+Message = ToEngine | FromEngine
+
+_CLASSES: Final[dict[str, type[Any]]] = {
+    cls.__name__: cls
+    for cls in (
+        StartRun,
+        SetConfig,
+        SetPaused,
+        SetOccluded,
+        Resize,
+        CaptureFrame,
+        StopRun,
+        EngineReady,
+        SinkChanged,
+        SegmentStarted,
+        SegmentEnded,
+        ConfigApplied,
+        EngineEvent,
+        EngineStatus,
+        FrameCaptured,
+        RunFinished,
+        RunFailed,
+    )
+}
+
+
+def encode(message: Message) -> bytes:
+    """Return the wire form.
+
+    Raises:
+        ValueError: it is longer than `MAX_MESSAGE_BYTES`.
+    """
+    data = json.dumps({"type": type(message).__name__, **asdict(message)}, allow_nan=False).encode()
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"{type(message).__name__} is {len(data)} bytes, more than {MAX_MESSAGE_BYTES}")
+    return data
+
+
+def decode(data: bytes) -> Message:
+    """Return the message of a wire form.
+
+    Raises:
+        ValueError: not JSON, not an object, an unknown type, or fields that do not fit it.
+    """
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"message of {len(data)} bytes is longer than {MAX_MESSAGE_BYTES}")
+    fields = json.loads(data)
+    if not isinstance(fields, dict):
+        raise ValueError("a control message is a JSON object")  # noqa: TRY004 - bad data, not a bad argument
+    name = fields.pop("type", None)
+    if not isinstance(name, str) or name not in _CLASSES:
+        raise ValueError(f"unknown control message {name!r}")
+    try:
+        for key in ("source", "sink"):
+            if isinstance(fields.get(key), dict):
+                fields[key] = (SourceInfo if key == "source" else SinkInfo)(**fields[key])
+        message: Message = _CLASSES[name](**fields)
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from error
+    return message
