@@ -1,0 +1,22 @@
+"""What every test stands on: a sandboxed home, a real X server, leak checks, and generators that repeat exactly.
+
+The parts live in `tests/support`; this file only puts them together.
+"""
+
+from __future__ import annotations
+
+import hypothesis
+
+pytest_plugins = [
+    "tests.support.sandbox",
+    "tests.support.leaks",  # before the modules that import it, or its asserts are not rewritten
+    "tests.support.x_server",
+    "tests.support.log_records",
+    "tests.support.media",
+]
+
+# The gate must give the same answer twice, so its examples are derived from the test itself, and a slow machine is no
+# failure. To look for new faults: pytest --hypothesis-profile=explore.
+hypothesis.settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
+hypothesis.settings.load_profile("gate")
