@@ -6,6 +6,7 @@ The parts live in `tests/support`; this file only puts them together.
 from __future__ import annotations
 
 import hypothesis
+import pytest
 
 pytest_plugins = [
     "tests.support.sandbox",
@@ -20,3 +21,12 @@ pytest_plugins = [
 hypothesis.settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
 hypothesis.settings.load_profile("gate")
+
+
+@pytest.fixture(scope="session")
+def qapp_args(x_display: str) -> list[str]:
+    """Arguments of pytest-qt's application. Asking for the X server here puts every Qt test on it.
+
+    It stands in this file and not in a plugin, because only a conftest's fixture is sure to override pytest-qt's.
+    """
+    return ["veotuner-tests"]

@@ -54,11 +54,5 @@ def x_display() -> Iterator[str]:
     server.close()
 
 
-@pytest.fixture(scope="session")
-def qapp_args(x_display: str) -> list[str]:
-    """Arguments of pytest-qt's application; asking for the X server here puts every Qt test on it."""
-    return ["veotuner-tests"]
-
-
 def _text(stream: IO[bytes] | None) -> str:
     return "" if stream is None else stream.read().decode(errors="replace").strip()
