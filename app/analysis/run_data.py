@@ -105,7 +105,8 @@ class RunData:
     Attributes:
         frames: every frame record kept, in order of writing.
         telemetry: every reading kept.
-        segments: in order. sink_history: first grant and every rebuild, in order; empty when the engine never got ready.
+        segments: in order.
+        sink_history: first grant and every rebuild, in order; empty when the engine never got ready.
         config: the configuration in force at the end; config_history: every change that took effect during the run.
         source: None when the engine never got ready.
         counters: the engine's totals at the end, which also count frames whose records were lost.

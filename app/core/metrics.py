@@ -333,8 +333,8 @@ _RATES: Final = (
         "stutter_time_ratio",
         "Stutter time",
         "%",
-        "Time in display intervals above 2.5 × the mean of the intervals of the 500 ms before (outliers in it counted "
-        "at the threshold, so that a spike does not raise its own) ÷ total time.",
+        "Time in display intervals above 2.5 × the trailing mean ÷ total time. The mean covers the 500 ms before the "
+        "interval, spikes left out, so that a spike raises neither its own threshold nor the next one's.",
         SINGLE,
         _TOO_FEW,
         MetricGroup.RATE,

@@ -1,0 +1,123 @@
+"""Intervals between frames: of present calls and of display times, never across a segment."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from app.analysis.array_types import BoolArray, FloatArray, IndexArray, Int64Array
+from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
+from app.core.records import FrameArray
+from app.core.vocabulary import Fate, PresentMode
+
+
+class IntervalSeries(NamedTuple):
+    """Intervals in order of time, none missing; all arrays have the same length.
+
+    Attributes:
+        at_ns: when each interval ended, CLOCK_MONOTONIC.
+        interval_ns: its length, whole ns.
+        segment: serial of its segment.
+        rows: index of the frame that ended it, in the array the series was made from.
+    """
+
+    at_ns: Int64Array
+    interval_ns: Int64Array
+    segment: Int64Array
+    rows: IndexArray
+
+    @property
+    def interval_ms(self) -> FloatArray:
+        """Return the intervals in ms."""
+        return self.interval_ns / NS_PER_MS
+
+
+def displayed_rows(frames: FrameArray) -> IndexArray:
+    """Return the indexes of displayed frames that have a display time, in order of display time."""
+    shown = (frames["fate"] == Fate.DISPLAYED) & (frames["displayed_ns"] != NO_STAMP_NS)
+    return _rows_in_order(frames["displayed_ns"], shown)
+
+
+def display_intervals(frames: FrameArray) -> IntervalSeries:
+    """Return the intervals between display times of one segment and one display-time source.
+
+    The order of the records does not matter: they are written when a fate is known, not when a frame is shown.
+    """
+    rows = displayed_rows(frames)
+    return _intervals(frames, "displayed_ns", rows, _same(frames["display_time_source"], rows))
+
+
+def present_intervals(frames: FrameArray) -> IntervalSeries:
+    """Return the intervals between present calls of one segment, superseded frames included."""
+    rows = _rows_in_order(frames["present_call_ns"], frames["present_call_ns"] != NO_STAMP_NS)
+    return _intervals(frames, "present_call_ns", rows, np.ones(max(len(rows) - 1, 0), np.bool_))
+
+
+def display_interval_ms(frames: FrameArray) -> FloatArray:
+    """Return per frame the interval that its display ended, ms; NaN where missing (see the metric table)."""
+    return _per_frame(display_intervals(frames), len(frames))
+
+
+def present_interval_ms(frames: FrameArray) -> FloatArray:
+    """Return per frame the interval that its present call ended, ms; NaN where missing."""
+    return _per_frame(present_intervals(frames), len(frames))
+
+
+def nominal_interval_ms(
+    frames: FrameArray, *, refresh_hz: float | None, present_mode: PresentMode | None, preview_fps: float = 0.0
+) -> float:
+    """Return the interval that a perfect run would show, ms; NaN when nothing defines one.
+
+    It is the longest of the source's interval, that of `preview_fps` (0: none), and the refresh period, which binds
+    every present mode but IMMEDIATE.
+    """
+    known = frames["source_interval_ns"][frames["source_interval_ns"] != NO_STAMP_NS]
+    candidates = [float(np.median(known)) / NS_PER_MS] if len(known) else []
+    if preview_fps > 0:
+        candidates.append(1e3 / preview_fps)
+    if refresh_hz and present_mode is not PresentMode.IMMEDIATE:
+        candidates.append(1e3 / refresh_hz)
+    return max(candidates, default=float("nan"))
+
+
+def after_warmup(frames: FrameArray, start_ns: int, warmup_s: float) -> FrameArray:
+    """Return the frames that arrived (or, without an arrival, were presented) `warmup_s` after the start or later.
+
+    A frame with neither stamp stays: nothing says that it belongs to the warm-up.
+    """
+    if warmup_s <= 0:
+        return frames
+    first_seen_ns = np.where(frames["arrive_ns"] != NO_STAMP_NS, frames["arrive_ns"], frames["present_call_ns"])
+    late = first_seen_ns >= start_ns + round(warmup_s * NS_PER_S)
+    measured: FrameArray = frames[late | (first_seen_ns == NO_STAMP_NS)]
+    return measured
+
+
+def _rows_in_order(stamps_ns: Int64Array, mask: BoolArray) -> IndexArray:
+    rows = np.flatnonzero(mask)
+    ordered: IndexArray = rows[np.argsort(stamps_ns[rows], kind="stable")]
+    return ordered
+
+
+def _same(column: Int64Array, rows: IndexArray) -> BoolArray:
+    values = column[rows]
+    same: BoolArray = values[1:] == values[:-1]
+    return same
+
+
+def _intervals(frames: FrameArray, field: str, rows: IndexArray, comparable: BoolArray) -> IntervalSeries:
+    stamps_ns = frames[field][rows]
+    keep = np.flatnonzero(comparable & _same(frames["segment"], rows)) + 1
+    return IntervalSeries(
+        at_ns=stamps_ns[keep],
+        interval_ns=stamps_ns[keep] - stamps_ns[keep - 1],
+        segment=frames["segment"][rows[keep]].astype(np.int64),
+        rows=rows[keep],
+    )
+
+
+def _per_frame(series: IntervalSeries, count: int) -> FloatArray:
+    result = np.full(count, np.nan)
+    result[series.rows] = series.interval_ms
+    return result

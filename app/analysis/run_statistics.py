@@ -1,0 +1,89 @@
+"""Every metric of one run: of its frames after the warm-up, its counters, its telemetry and the tool's own cost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.analysis.frame_intervals import after_warmup, nominal_interval_ms
+from app.analysis.frame_statistics import frame_statistics
+from app.analysis.loss import loss_ratio
+from app.analysis.run_data import RunData, TelemetryTable
+from app.analysis.self_cost import engine_cost, telemetry_cost_ratio
+from app.analysis.summary import Measured, Missing, Value, single, summarise
+from app.core.metrics import METRICS, MetricGroup, metric
+from app.core.records import FrameArray
+from app.core.vocabulary import LOSS_CLASSES, PresentMode
+
+_TELEMETRY_GROUPS = (MetricGroup.BANDWIDTH, MetricGroup.THERMAL, MetricGroup.CLOCK, MetricGroup.LOAD, MetricGroup.SELF)
+
+
+def summarise_run(data: RunData) -> dict[str, Measured]:
+    """Return every metric of the table, in its order; what this run cannot tell is `Missing` with its reason."""
+    measured = {
+        **_telemetry_statistics(data.telemetry, data.sink.device_uuid if data.sink else ""),
+        **frame_statistics(measured_frames(data), run_nominal_ms(data)),
+        **_loss_statistics(data),
+        **engine_cost(data.statuses),
+    }
+    if isinstance(measured["self_cpu_ratio.sampler"], Missing):
+        measured["self_cpu_ratio.sampler"] = _sampler_cost(data)
+    return {metric_id: measured.get(metric_id, Missing(row.missing)) for metric_id, row in METRICS.items()}
+
+
+def measured_frames(data: RunData) -> FrameArray:
+    """Return the frames that statistics are made of: those after the warm-up, counted from the first arrival."""
+    start_ns = data.segments[0].t0_ns if data.segments else data.started_ns
+    return after_warmup(data.frames, start_ns, data.warmup_s)
+
+
+def run_nominal_ms(data: RunData) -> float:
+    """Return the interval of a perfect run under the last sink and configuration, ms; NaN when nothing defines one."""
+    sink = data.sink
+    granted = PresentMode(sink.present_mode_granted) if sink and sink.present_mode_granted else None
+    return nominal_interval_ms(
+        data.frames,
+        refresh_hz=sink.refresh_hz if sink else None,
+        present_mode=granted,
+        preview_fps=data.config.preview_fps,
+    )
+
+
+def _loss_statistics(data: RunData) -> dict[str, Measured]:
+    counters = data.counters
+    counts: dict[str, Measured] = {f"loss.{fate.label}": Value(counters.lost.get(fate, 0)) for fate in LOSS_CLASSES}
+    return counts | {"loss_ratio": single(loss_ratio(counters), counters.produced, metric("loss_ratio").missing)}
+
+
+def _telemetry_statistics(telemetry: TelemetryTable, device: str) -> dict[str, Measured]:
+    statistics: dict[str, Measured] = {"probe_cost_us": summarise(telemetry.cost_us, metric("probe_cost_us").missing)}
+    for metric_id, row in METRICS.items():
+        if row.group in _TELEMETRY_GROUPS and metric_id not in statistics:
+            rows = of_one_device(telemetry.of_metric(metric_id), device)
+            statistics[metric_id] = summarise(rows.value, _missing_reason(rows, row.missing))
+    return statistics
+
+
+def of_one_device(rows: TelemetryTable, preferred: str) -> TelemetryTable:
+    """Return the readings of one device: statistics never mix two.
+
+    It is the preferred one (the run's GPU) where it has readings, else the one with the most values, the first by name
+    among equals.
+    """
+    devices = sorted(set(rows.device))
+    if len(devices) < 2:
+        return rows
+    known = {device: int(np.count_nonzero(~np.isnan(rows.value[rows.device == device]))) for device in devices}
+    chosen = preferred if preferred in known else max(devices, key=lambda device: known[device])
+    return rows.where(rows.device == chosen)
+
+
+def _missing_reason(rows: TelemetryTable, otherwise: str) -> str:
+    reasons = sorted({str(reason) for reason in rows.reason if reason})
+    return "; ".join(reasons) if reasons else otherwise
+
+
+def _sampler_cost(data: RunData) -> Measured:
+    ratio = telemetry_cost_ratio(data.telemetry, data.duration_s)
+    return single(
+        ratio, int(np.count_nonzero(~np.isnan(data.telemetry.cost_us))), metric("self_cpu_ratio.sampler").missing
+    )
