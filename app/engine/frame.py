@@ -12,7 +12,8 @@ class Frame:
     """The frame record in the making. Field names and units are those of `records.FRAME_DTYPE`.
 
     Exactly one stage owns a frame at a time, so no field needs a lock. `picture` is let go as soon as its bytes are
-    uploaded; `slot` is the staging slot that holds them from then until the GPU has read it (-1: none).
+    uploaded; `slot` is the staging slot that holds them from then until the GPU has read it (-1: none). `playout_ns`
+    is the due time before the render latency is added; `discontinuity` says why a segment must begin here, or "".
     """
 
     __slots__ = (
@@ -24,6 +25,7 @@ class Frame:
         "decode_queue_in",
         "decode_queue_out",
         "decode_start_ns",
+        "discontinuity",
         "display_time_source",
         "displayed_ns",
         "due_ns",
@@ -35,6 +37,7 @@ class Frame:
         "gpu_start_ns",
         "image_index",
         "picture",
+        "playout_ns",
         "present_call_ns",
         "present_mode_granted",
         "present_mode_requested",
@@ -87,5 +90,7 @@ class Frame:
         self.present_call_ns = NO_STAMP_NS
         self.present_return_ns = NO_STAMP_NS
         self.displayed_ns = NO_STAMP_NS
+        self.playout_ns = NO_STAMP_NS
+        self.discontinuity = ""
         self.picture = None
         self.slot = -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,36 @@ from app.ipc.messages import SinkInfo
 
 
 class RefreshGrid(NamedTuple):
-    """Times of the display's refreshes: `phase_ns + n·period_ns` for whole n, CLOCK_MONOTONIC ns."""
+    """Times of the display's refreshes: `phase_ns + n·period_ns` for whole n, CLOCK_MONOTONIC ns.
+
+    Attributes:
+        phase_ns: time of refresh 0.
+        period_ns: refresh period; a float, so that 60 Hz does not drift by 40 µs an hour.
+        delay_ns: constant time from the refresh that takes a frame to its display (a compositor's refreshes).
+    """
 
     phase_ns: int
     period_ns: float
+    delay_ns: int = 0
+
+    def index_at_or_after(self, time_ns: int) -> int:
+        """Return the number of the first refresh at or after a time."""
+        index = math.floor((time_ns - self.phase_ns) / self.period_ns) - 1
+        while self.time_ns(index) < time_ns:
+            index += 1
+        return index
+
+    def time_ns(self, index: int) -> int:
+        """Return the time of refresh `index` in whole ns."""
+        return self.phase_ns + round(index * self.period_ns)
+
+    def next_after(self, time_ns: int) -> int:
+        """Return the time of the first refresh strictly after a time."""
+        return self.time_ns(self.index_at_or_after(time_ns + 1))
+
+    def nearest(self, time_ns: int) -> int:
+        """Return the time of the refresh nearest to a time; of two equally near, the later."""
+        return self.time_ns(math.floor((time_ns - self.phase_ns) / self.period_ns + 0.5))
 
 
 class Settled(NamedTuple):

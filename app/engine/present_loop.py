@@ -1,0 +1,370 @@
+"""The present loop: takes the oldest ready frame, presents it when it is due, writes its record when its fate is known.
+
+It runs in the main thread of the engine process. Between two frames it costs some 60 µs of Python; it waits on a
+doorbell, talks to the parent through queues only, and touches no file.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from app.config.veoconfig import VeoConfig, config_from_object
+from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
+from app.core.errors import InvalidInputError, SinkError
+from app.core.records import FLAG_LATE_SHOWN
+from app.core.vocabulary import PRESENT_MODE_CODES, Fate, LatencyMode, PresentMode
+from app.engine import configuring
+from app.engine.doorbell import Doorbell
+from app.engine.frame import Frame
+from app.engine.inbox import Inbox
+from app.engine.outbox import Outbox
+from app.engine.record_writer import RecordWriter
+from app.engine.scheduling import PRESENT, Decision, Pacing, Playout, Step, note_presented, plan_low_jitter
+from app.engine.segments import SegmentTracker
+from app.engine.sinks.sink import Sink
+from app.engine.sources.source import Source
+from app.engine.stages import Stages
+from app.ipc.frame_ring import FrameRingWriter
+from app.ipc.messages import (
+    CaptureFrame,
+    ConfigApplied,
+    EngineEvent,
+    FrameCaptured,
+    Resize,
+    SegmentEnded,
+    SegmentStarted,
+    SetConfig,
+    SetOccluded,
+    SetPaused,
+    SinkChanged,
+    StopRun,
+    ToEngine,
+)
+
+_IDLE_WAIT_NS: Final = 20 * NS_PER_MS
+"""Longest wait with nothing to do; frames and commands ring the bell before."""
+
+_ACQUIRE_TIMEOUT_NS: Final = 100 * NS_PER_MS
+_DRAIN_NS: Final = NS_PER_S // 4
+_DEFAULT_PERIOD_NS: Final = NS_PER_S / 60
+
+
+class ParentLink(NamedTuple):
+    """The engine's three lines to the session: commands in, messages out, records."""
+
+    inbox: Inbox
+    outbox: Outbox
+    ring: FrameRingWriter
+
+
+class PresentLoop:
+    """Everything the present thread does. Make it, `run` it once.
+
+    Attributes:
+        records: writes the frame records, and knows what one costs.
+        uploaded_bytes: bytes copied to the device for settled frames.
+        cpu_ns: CPU time of the present thread, for the status.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        sink: Sink,
+        stages: Stages,
+        link: ParentLink,
+        doorbell: Doorbell,
+        config: VeoConfig,
+        config_serial: int,
+    ) -> None:
+        self._source = source
+        self._sink = sink
+        self._stages = stages
+        self._inbox, self._outbox, self._ring = link
+        self._doorbell = doorbell
+        self._config = config
+        self._config_serial = config_serial
+        self._latency_ns = round(config.render_latency_ms * NS_PER_MS)
+        self.records = RecordWriter(link.ring)
+        self.uploaded_bytes = 0
+        self.cpu_ns = 0
+        self._segments = SegmentTracker()
+        self._playout = Playout()
+        self._held: Frame | None = None
+        self._admitted: Frame | None = None
+        self._paused = False
+        self._occluded = False
+        self._stop_reason = ""
+        self._sink_info = sink.info
+        self._mode_requested = PRESENT_MODE_CODES[config.present_mode]
+        self._mode_granted = 0
+        self._pacing = Pacing(config.present_mode, None, _DEFAULT_PERIOD_NS)
+        self._note_sink()
+        configuring.configure_stages(config, stages)
+
+    def run(self) -> str:
+        """Present until told to stop or the source ends, and return the reason.
+
+        Raises:
+            SinkError: the device or the surface is lost.
+        """
+        while not self._stop_reason:
+            self._serve_commands()
+            self._settle()
+            if self._paused or self._occluded:
+                self._doorbell.wait_until_ns(time.monotonic_ns() + _IDLE_WAIT_NS)
+            elif not self._stop_reason:
+                self._present_next()
+        self._end_segment(self._stop_reason, self._stop_reason)
+        return self._stop_reason
+
+    def stranded(self) -> dict[str, int]:
+        """Return how many frames are left in the scheduler's hand and in the sink."""
+        return {"scheduler": int(self._held is not None), "sink": len(self._sink.pending())}
+
+    def settle_at_end(self) -> None:
+        """Write the records of what the stages gave up while they were stopped, and the last totals."""
+        self._settle()
+
+    # --- one turn -----------------------------------------------------------------------------------------------------
+
+    def _present_next(self) -> None:
+        frame = self._held if self._held is not None else self._stages.frame_queue.head()
+        if frame is None:
+            self._wait_for_frame()
+            return
+        if frame is not self._admitted:
+            self._admit(frame)
+        decision = self._decide(frame)
+        if decision.step is Step.WAIT:
+            self._doorbell.wait_until_ns(self._wake_ns(decision.at_ns))
+        elif decision.step is Step.DROP:
+            if self._take(frame):
+                self._held = None
+                self._finish(frame, decision.fate)
+        elif self._take(frame):
+            self._held = frame
+            self._present_held()
+
+    def _decide(self, frame: Frame) -> Decision:
+        if self._source.info.free_running:
+            return PRESENT
+        frame.due_ns = frame.playout_ns + self._latency_ns
+        if self._config.latency_mode is LatencyMode.LOW_LATENCY:
+            return PRESENT
+        newer_ready = len(self._stages.frame_queue) > (0 if frame is self._held else 1)
+        return plan_low_jitter(frame.due_ns, time.monotonic_ns(), newer_ready, self._pacing, self._playout)
+
+    def _take(self, frame: Frame) -> bool:
+        """Make the frame ours; False when the queue's policy dropped it while we looked."""
+        return frame is self._held or self._stages.frame_queue.take(frame)
+
+    def _present_held(self) -> None:
+        started_ns = time.monotonic_ns()
+        image = self._sink.acquire(started_ns + _ACQUIRE_TIMEOUT_NS)
+        if self._sink.info is not self._sink_info:
+            self._report_sink("surface changed")
+        if image is None:
+            return  # still held; commands and settled frames first, then again
+        frame = self._newest_if_low_latency()
+        self._held = self._admitted = None
+        frame.frame_queue_out = len(self._stages.frame_queue)
+        frame.acquire_start_ns = started_ns
+        frame.acquire_end_ns = time.monotonic_ns()
+        frame.image_index = image
+        frame.present_mode_requested = self._mode_requested
+        frame.present_mode_granted = self._mode_granted
+        self._sink.present(frame, image)
+        if frame.due_ns != NO_STAMP_NS:
+            self._playout = note_presented(frame.due_ns, frame.present_call_ns, self._pacing, self._playout)
+
+    def _newest_if_low_latency(self) -> Frame:
+        """Return the held frame or, under LOW_LATENCY, the newest ready one, giving up the older."""
+        assert self._held is not None
+        frame = self._held
+        if self._config.latency_mode is not LatencyMode.LOW_LATENCY or self._source.info.free_running:
+            return frame
+        while (newer := self._stages.frame_queue.head()) is not None:
+            if self._segments.break_before(newer) or not self._stages.frame_queue.take(newer):
+                break
+            self._finish(frame, Fate.SUPERSEDED)
+            self._segments.admit(newer)
+            newer.due_ns = newer.playout_ns + self._latency_ns
+            frame = newer
+        return frame
+
+    def _admit(self, frame: Frame) -> None:
+        reason = self._segments.break_before(frame)
+        if reason:
+            self._end_segment(reason, reason)
+        if self._segments.admit(frame):
+            self._playout = Playout()
+            self._note_sink()
+            self._outbox.post(
+                SegmentStarted(self._segments.segment, self._segments.t0_ns, self._segments.take_reason())
+            )
+        self._admitted = frame
+
+    def _wait_for_frame(self) -> None:
+        self._answer_handshake()
+        if self._stages.fault is not None:
+            raise self._stages.fault
+        if self._stages.frame_queue.is_exhausted:
+            self._stop_reason = self._stages.source_failure or "end of source"
+            return
+        self.cpu_ns = time.thread_time_ns()
+        self._doorbell.wait_until_ns(self._wake_ns(time.monotonic_ns() + _IDLE_WAIT_NS))
+
+    def _wake_ns(self, wanted_ns: int) -> int:
+        """Return when to wake: at the wanted time, or for a refresh that settles frames, but never too late."""
+        limit_ns = time.monotonic_ns() + _IDLE_WAIT_NS
+        return min(wanted_ns, limit_ns)
+
+    def _answer_handshake(self) -> None:
+        """Make the sink ready for another picture format, once nothing of the old one is under way."""
+        wanted = self._stages.handshake.wanted
+        if wanted is None or len(self._stages.frame_queue):
+            return
+        for settled in self._sink.drain(time.monotonic_ns() + _DRAIN_NS):
+            self._finish(settled.frame, settled.fate)
+        self._make_slots()
+        self._sink.prepare(wanted, self._stages.slots.count)
+        self._report_sink_if_new("picture format changed")
+        self._stages.handshake.answer()
+
+    # --- fates --------------------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        for settled in self._sink.collect():
+            self._finish(settled.frame, settled.fate)
+        while self._stages.aside:
+            frame, fate = self._stages.aside.popleft()
+            if frame.segment == 0:
+                frame.segment = self._segments.segment
+            self._finish(frame, fate)
+        self._stages.ledger.publish(self._ring, self._sink.repeated(), time.monotonic_ns())
+
+    def _finish(self, frame: Frame, fate: Fate) -> None:
+        if fate is Fate.DISPLAYED and self._is_late(frame):
+            frame.flags |= FLAG_LATE_SHOWN
+        self._stages.ledger.settle(fate)
+        self.uploaded_bytes += frame.bytes_uploaded
+        self.records.write(frame, fate, self._config_serial)
+        if frame.slot >= 0:
+            self._stages.slots.give(frame.slot)
+        if frame is self._admitted:
+            self._admitted = None
+        self._stages.pool.give(frame)
+
+    def _is_late(self, frame: Frame) -> bool:
+        if NO_STAMP_NS in (frame.due_ns, frame.displayed_ns):
+            return False
+        return frame.displayed_ns - frame.due_ns > self._pacing.period_ns / 2 + NS_PER_MS // 1000
+
+    # --- segments -----------------------------------------------------------------------------------------------------
+
+    def _end_segment(self, reason: str, next_reason: str, resumed_ns: int = NO_STAMP_NS) -> None:
+        if self._segments.is_open:
+            for settled in self._sink.drain(time.monotonic_ns() + _DRAIN_NS):
+                self._finish(settled.frame, settled.fate)
+            self._outbox.post(SegmentEnded(self._segments.segment, time.monotonic_ns(), reason))
+        self._segments.end(next_reason, resumed_ns)
+        gc.collect()  # the only place: the collector is off while frames flow
+
+    def _set_halted(self, paused: bool, occluded: bool) -> None:
+        was_halted = self._paused or self._occluded
+        self._paused, self._occluded = paused, occluded
+        halted = paused or occluded
+        if halted and not was_halted:
+            self._end_segment("paused" if paused else "window hidden", "resumed")
+        elif was_halted and not halted:
+            self._source.skip_to_now()
+            self._segments.end("resumed", time.monotonic_ns())
+            self._admitted = None
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    def _serve_commands(self) -> None:
+        while (command := self._inbox.take()) is not None:
+            self._serve(command)
+
+    def _serve(self, command: ToEngine) -> None:
+        match command:
+            case StopRun():
+                self._stop_reason = "stopped"
+            case SetConfig():
+                self._set_config(command)
+            case SetPaused(paused=paused):
+                self._set_halted(paused, self._occluded)
+            case SetOccluded(occluded=occluded):
+                self._set_halted(self._paused, occluded)
+            case Resize(width=width, height=height):
+                self._sink.resize(width, height)
+                self._report_sink_if_new("window resized")
+            case CaptureFrame(path=path):
+                self._capture(Path(path))
+            case _:
+                self._report("warning", "control", f"unexpected command {type(command).__name__}")
+
+    def _set_config(self, command: SetConfig) -> None:
+        try:
+            config = config_from_object(command.config)
+        except InvalidInputError as error:
+            self._report("error", "config", str(error))
+            return
+        changes = configuring.changes_for_message(self._config, config)
+        effects = configuring.apply_change(self._config, config, self._sink, self._stages)
+        self._config = config
+        self._config_serial = command.config_serial
+        self._latency_ns = round(config.render_latency_ms * NS_PER_MS)
+        self._make_slots_if_grown()
+        self._report_sink_if_new("configuration")
+        self._outbox.post(ConfigApplied(command.config_serial, time.monotonic_ns(), changes, effects))
+        notice = configuring.unbuilt_notice(config)
+        if notice:
+            self._report("warning", "config", notice)
+
+    def _make_slots(self) -> None:
+        self._stages.slots.grow(configuring.slots_needed(self._config, self._sink.info.image_count))
+
+    def _make_slots_if_grown(self) -> None:
+        needed = configuring.slots_needed(self._config, self._sink.info.image_count)
+        picture_format = self._stages.picture_format
+        if picture_format is not None and needed > self._stages.slots.count:
+            self._sink.prepare(picture_format, needed)
+            self._stages.slots.grow(needed)
+
+    def _capture(self, path: Path) -> None:
+        try:
+            frame_id = self._sink.capture(path)
+        except SinkError as error:
+            self._report("error", "capture", str(error))
+            return
+        self._outbox.post(FrameCaptured(str(path), frame_id, self._sink.info.width, self._sink.info.height))
+
+    # --- reports ------------------------------------------------------------------------------------------------------
+
+    def _report(self, severity: str, kind: str, text: str) -> None:
+        self._outbox.post(EngineEvent(severity, kind, text, time.monotonic_ns()))
+
+    def _report_sink_if_new(self, reason: str) -> None:
+        if self._sink.info is not self._sink_info:
+            self._report_sink(reason)
+
+    def _report_sink(self, reason: str) -> None:
+        self._note_sink()
+        self._outbox.post(SinkChanged(self._sink_info, reason))
+
+    def _note_sink(self) -> None:
+        info = self._sink_info = self._sink.info
+        grid = self._sink.grid()
+        self._mode_requested = PRESENT_MODE_CODES[PresentMode(info.present_mode_requested)]
+        self._mode_granted = PRESENT_MODE_CODES[PresentMode(info.present_mode_granted)]
+        if grid is not None:
+            period_ns = grid.period_ns
+        else:
+            rate_hz = info.refresh_hz or self._source.info.rate_hz
+            period_ns = NS_PER_S / rate_hz if rate_hz else _DEFAULT_PERIOD_NS
+        self._pacing = Pacing(PresentMode(info.present_mode_granted), grid, period_ns, info.paces_fifo is True)

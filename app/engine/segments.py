@@ -1,0 +1,83 @@
+"""Segments: stretches of a run that a statistic may span, and the playout clock of each."""
+
+from __future__ import annotations
+
+from app.core.clock import NO_STAMP_NS, NS_PER_S
+from app.engine.frame import Frame
+
+STALL_NS = NS_PER_S
+"""Arrivals that lag their timestamps by this much more than the frame before are a stall of the source, not jitter."""
+
+
+class SegmentTracker:
+    """Gives each frame its segment and its place on the playout clock, in the order of presentation.
+
+    Used by the present thread only, so that pause, occlusion, stall and discontinuity are decided in one place. The
+    playout time is `t0 + (pts − pts of the segment's first frame)`; the scheduler adds the render latency.
+
+    A frame that was held over a pause counts as arriving when the run went on: the stamps before that are taken out,
+    because time spent in a pause is no latency.
+    """
+
+    def __init__(self) -> None:
+        self.segment = 0
+        self.t0_ns = NO_STAMP_NS
+        self._first_pts_ns = 0
+        self._last_arrive_ns = NO_STAMP_NS
+        self._last_pts_ns = 0
+        self._resumed_ns = NO_STAMP_NS
+        self._begin_reason = "start"
+        self._open = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a segment has begun and not ended."""
+        return self._open
+
+    def end(self, next_reason: str, resumed_ns: int = NO_STAMP_NS) -> None:
+        """End the segment; the next frame admitted begins another, for `next_reason`.
+
+        Args:
+            resumed_ns: when the run goes on after a pause; frames that arrived before count as arriving then.
+        """
+        self._open = False
+        self._begin_reason = next_reason
+        self._resumed_ns = resumed_ns
+
+    def break_before(self, frame: Frame) -> str:
+        """Return why a new segment must begin with this frame (a discontinuity, a stall), or ""."""
+        if not self._open:
+            return ""
+        if frame.discontinuity:
+            return frame.discontinuity
+        lag_ns = (frame.arrive_ns - self._last_arrive_ns) - (frame.pts_ns - self._last_pts_ns)
+        return f"the source stalled for {lag_ns / NS_PER_S:.1f} s" if lag_ns > STALL_NS else ""
+
+    def admit(self, frame: Frame) -> bool:
+        """Place a frame in its segment and on the playout clock; True when it begins a new segment."""
+        if frame.arrive_ns < self._resumed_ns:
+            _arrive_anew(frame, self._resumed_ns)
+        begins = not self._open
+        if begins:
+            self._begin(frame)
+        frame.segment = self.segment
+        frame.playout_ns = self.t0_ns + frame.pts_ns - self._first_pts_ns
+        self._last_arrive_ns = frame.arrive_ns
+        self._last_pts_ns = frame.pts_ns
+        return begins
+
+    def take_reason(self) -> str:
+        """Return why the present segment began."""
+        return self._begin_reason
+
+    def _begin(self, frame: Frame) -> None:
+        self._open = True
+        self.segment += 1
+        self.t0_ns = frame.arrive_ns
+        self._first_pts_ns = frame.pts_ns
+
+
+def _arrive_anew(frame: Frame, resumed_ns: int) -> None:
+    frame.arrive_ns = resumed_ns
+    frame.decode_start_ns = frame.decode_end_ns = NO_STAMP_NS
+    frame.process_start_ns = frame.process_end_ns = NO_STAMP_NS

@@ -1,0 +1,201 @@
+"""The stages before presentation: a decode thread and a process thread, joined by two bounded queues.
+
+Both spend their time in C (decoder, wait, copy) with the interpreter lock released; the Python between is a few dozen
+bytecodes a frame.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+from app.core.clock import NO_STAMP_NS, NS_PER_S
+from app.core.errors import SourceError
+from app.core.records import FLAG_KEY_FRAME
+from app.core.vocabulary import Fate, OverflowPolicy
+from app.engine.decimation import Decimator
+from app.engine.doorbell import Doorbell
+from app.engine.frame import Frame
+from app.engine.frame_queue import FrameQueue, SlotPool
+from app.engine.ledger import FramePool, Ledger
+from app.engine.picture import PictureFormat
+from app.engine.sinks.sink import Settled, Sink
+from app.engine.sources.source import Delivery, Source
+
+
+class FormatHandshake:
+    """Lets the process thread ask the present thread to make the sink ready for another picture format.
+
+    The present thread answers when every frame of the old format is out of the frame queue and the sink.
+    """
+
+    def __init__(self) -> None:
+        self._answered = threading.Event()
+        self.wanted: PictureFormat | None = None
+
+    def ask(self, picture_format: PictureFormat, doorbell: Doorbell) -> None:
+        """Process thread: wait until the sink takes this format (or the run stops)."""
+        self._answered.clear()
+        self.wanted = picture_format
+        doorbell.ring()
+        self._answered.wait()
+
+    def answer(self) -> None:
+        """Present thread: the sink is ready, or will not be needed any more."""
+        self.wanted = None
+        self._answered.set()
+
+
+class Stages:
+    """Decode and process threads with their queues; everything the present loop draws from.
+
+    Attributes:
+        decode_queue, frame_queue: the queues, for configuring and for their lengths.
+        aside: frames lost in these stages, settled by the present thread, which alone writes records.
+        picture_format: format that the sink is ready for; None before the first picture.
+        preview_hz: wanted preview rate, 0 for the source's own; may be set at any time.
+        fault: what ended one of the two threads against its will, raised anew by the present loop; None normally.
+        source_failure: text of the error that ended the source, or "".
+    """
+
+    def __init__(self, source: Source, sink: Sink, doorbell: Doorbell, decode_depth: int) -> None:
+        self._source = source
+        self._sink = sink
+        self._doorbell = doorbell
+        self.decode_queue = FrameQueue(decode_depth)
+        self.frame_queue = FrameQueue(1)
+        self.slots = SlotPool()
+        self.pool = FramePool()
+        self.ledger = Ledger()
+        self.handshake = FormatHandshake()
+        self.aside: deque[Settled] = deque()
+        self.preview_hz = 0.0
+        self.source_failure = ""
+        self.fault: Exception | None = None
+        self._stopping = False
+        self._stranded: dict[str, int] = {"decode": 0, "process": 0}
+        self._decimator = Decimator()
+        self.picture_format: PictureFormat | None = None
+        self._interval_ns = NO_STAMP_NS
+        self._next_pts_ns = 0
+        self._threads = [
+            threading.Thread(target=self._decode, name="decode", daemon=True),
+            threading.Thread(target=self._process, name="process", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Start both threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def configure_queues(self, decode_depth: int, frame_depth: int, policy: OverflowPolicy) -> None:
+        """Set depths and policy of the queues; at once."""
+        self.decode_queue.configure(decode_depth)
+        self.frame_queue.configure(frame_depth, policy)
+
+    def stop(self) -> dict[str, int]:
+        """Stop both threads and return how many frames are left in each place."""
+        self._stopping = True
+        self._source.interrupt()
+        self.decode_queue.close()
+        self.frame_queue.close()
+        self.slots.close()
+        self.handshake.answer()
+        for thread in self._threads:
+            thread.join(timeout=2.0)
+        return {
+            **self._stranded,
+            "decode_queue": len(self.decode_queue),
+            "frame_queue": len(self.frame_queue),
+        }
+
+    # --- decode thread ------------------------------------------------------------------------------------------------
+
+    def _decode(self) -> None:
+        try:
+            while not self._stopping:
+                delivery = self._source.next()
+                if delivery is None:
+                    break
+                self._pass_on(self._frame_of(delivery), delivery)
+        except SourceError as error:
+            self.source_failure = str(error)
+        except Exception as error:  # noqa: BLE001 - thread boundary: the present loop raises it where it is seen
+            self.fault = error
+        finally:
+            self.decode_queue.finish()
+            self._doorbell.ring()
+
+    def _frame_of(self, delivery: Delivery) -> Frame:
+        frame = self.pool.take(self.ledger.produce())
+        info = self._source.info
+        interval_ns = round(NS_PER_S / info.rate_hz) if info.rate_hz else NO_STAMP_NS
+        frame.source_interval_ns = interval_ns
+        frame.pts_ns = delivery.pts_ns if delivery.pts_ns != NO_STAMP_NS else self._next_pts_ns
+        self._next_pts_ns = frame.pts_ns + (interval_ns if interval_ns != NO_STAMP_NS else 0)
+        frame.arrive_ns = delivery.arrive_ns
+        frame.decode_start_ns = delivery.decode_start_ns
+        frame.decode_end_ns = delivery.decode_end_ns
+        frame.discontinuity = delivery.discontinuity
+        frame.flags = FLAG_KEY_FRAME if delivery.key_frame else 0
+        frame.picture = delivery.picture
+        return frame
+
+    def _pass_on(self, frame: Frame, delivery: Delivery) -> None:
+        if delivery.picture is None:
+            self._lose(frame, Fate.DECODE_OVERFLOW)
+            return
+        rate_hz = None if self._source.info.free_running else self._source.info.rate_hz
+        if not self._decimator.keep(rate_hz, self.preview_hz):
+            self._lose(frame, Fate.DECIMATED)
+            return
+        frame.decode_queue_in = len(self.decode_queue)
+        if not self.decode_queue.put(frame).accepted:
+            self._stranded["decode"] += 1
+
+    def _lose(self, frame: Frame, fate: Fate) -> None:
+        frame.picture = None
+        self.aside.append(Settled(frame, fate))
+
+    # --- process thread -----------------------------------------------------------------------------------------------
+
+    def _process(self) -> None:
+        try:
+            while (frame := self.decode_queue.get()) is not None:
+                frame.decode_queue_out = len(self.decode_queue)
+                if not self._upload(frame):
+                    self._stranded["process"] += 1
+                    break
+                self._queue(frame)
+        except Exception as error:  # noqa: BLE001 - thread boundary: the present loop raises it where it is seen
+            self.fault = error
+        finally:
+            self.frame_queue.finish()
+            self._doorbell.ring()
+
+    def _upload(self, frame: Frame) -> bool:
+        """Copy the picture into a staging slot; False when the run stops meanwhile."""
+        picture = frame.picture
+        assert picture is not None
+        if picture.format != self.picture_format:
+            self.handshake.ask(picture.format, self._doorbell)
+            self.picture_format = picture.format
+        slot = self.slots.take()
+        if slot is None:
+            return False
+        frame.slot = slot
+        frame.process_start_ns = time.monotonic_ns()
+        frame.bytes_uploaded = self._sink.upload(picture, slot)
+        frame.process_end_ns = time.monotonic_ns()
+        frame.picture = None
+        return True
+
+    def _queue(self, frame: Frame) -> None:
+        frame.frame_queue_in = len(self.frame_queue)
+        admission = self.frame_queue.put(frame)
+        if admission.dropped is not None:
+            self._lose(admission.dropped, Fate.QUEUE_OVERFLOW)
+        elif not admission.accepted:
+            self._stranded["process"] += 1
+        self._doorbell.ring()

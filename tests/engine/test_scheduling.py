@@ -1,0 +1,134 @@
+"""LOW_JITTER as pure decisions on simulated time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.vocabulary import Fate, PresentMode
+from app.engine.scheduling import Decision, Pacing, Playout, Step, note_presented, plan_low_jitter, predict_flip
+from app.engine.sinks.sink import RefreshGrid
+
+T_NS = 1e9 / 60
+GRID = RefreshGrid(1_000_000_000, T_NS)
+FIFO = Pacing(PresentMode.FIFO, GRID, T_NS)
+IN_TIME = Playout()
+
+
+def at(refreshes: float) -> int:
+    return round(GRID.phase_ns + refreshes * T_NS)
+
+
+def plan(due: float, now: float, newer: bool = False, pacing: Pacing = FIFO, playout: Playout = IN_TIME) -> Decision:
+    return plan_low_jitter(at(due), at(now), newer, pacing, playout)
+
+
+@pytest.mark.parametrize(("due", "refresh"), [(5.0, 5), (4.6, 5), (5.4, 5), (5.6, 6)])
+def test_a_frame_goes_to_the_refresh_nearest_to_its_due_time(due: float, refresh: int) -> None:
+    decision = plan(due, now=0.5)
+    assert decision.step is Step.WAIT
+    assert predict_flip(decision.at_ns, FIFO, IN_TIME) == at(refresh)
+
+
+def test_it_is_presented_just_after_the_refresh_before_its_own() -> None:
+    decision = plan(5.0, now=0.5)
+    assert at(4.0) < decision.at_ns < at(4.1)
+    assert plan(5.0, now=4.1).step is Step.PRESENT
+
+
+def test_a_late_frame_is_shown_at_once_while_nothing_newer_is_ready() -> None:
+    assert plan(5.0, now=5.2).step is Step.PRESENT
+
+
+def test_a_late_frame_is_given_up_for_a_newer_one() -> None:
+    assert plan(5.0, now=5.2, newer=True) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+
+
+def test_half_a_refresh_late_is_not_late() -> None:
+    assert plan(5.5, now=5.2, newer=True).step is Step.PRESENT
+
+
+def test_of_two_frames_for_one_refresh_the_second_is_superseded() -> None:
+    playout = note_presented(at(5.0), at(4.1), FIFO, IN_TIME)
+    assert plan(5.4, now=4.2, newer=True, playout=playout) == Decision(Step.DROP, fate=Fate.SUPERSEDED)
+    assert plan(5.4, now=4.2, newer=False, playout=playout) == Decision(Step.DROP, fate=Fate.SUPERSEDED)
+
+
+def test_mailbox_leaves_superseding_to_the_display() -> None:
+    mailbox = Pacing(PresentMode.MAILBOX, GRID, T_NS)
+    playout = note_presented(at(5.0), at(4.1), mailbox, IN_TIME)
+    assert plan(5.4, now=4.2, pacing=mailbox, playout=playout).step is Step.PRESENT
+
+
+def test_after_a_late_frame_the_next_makes_up_for_it() -> None:
+    """The refresh of frame 6 went to late frame 5: 6 is given up if 7 is ready, so that 7 is in time."""
+    late = note_presented(at(5.0), at(5.2), FIFO, IN_TIME)
+    assert late.last_was_late
+    assert plan(6.0, now=5.3, newer=True, playout=late) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+    assert plan(6.0, now=5.3, newer=False, playout=late).step is Step.PRESENT
+    assert plan(7.0, now=5.3, newer=True, playout=late).step is Step.WAIT
+
+
+def test_immediate_presents_when_due_whatever_the_refresh() -> None:
+    immediate = Pacing(PresentMode.IMMEDIATE, GRID, T_NS)
+    assert plan(5.3, now=4.0, pacing=immediate) == Decision(Step.WAIT, at_ns=at(5.3))
+    assert plan(5.3, now=5.3, pacing=immediate).step is Step.PRESENT
+
+
+def test_a_paced_fifo_of_unknown_phase_is_called_half_a_refresh_early() -> None:
+    blind = Pacing(PresentMode.FIFO, None, T_NS, paces_fifo=True)
+    decision = plan(5.0, now=4.0, pacing=blind)
+    assert decision.at_ns == pytest.approx(at(4.5), abs=2)
+
+
+def test_a_compositor_is_allowed_for() -> None:
+    grid = RefreshGrid(GRID.phase_ns, T_NS, round(T_NS))
+    pacing = Pacing(PresentMode.FIFO, grid, T_NS)
+    decision = plan(5.0, now=0.5, pacing=pacing)
+    assert predict_flip(decision.at_ns, pacing, IN_TIME) == at(4.0)
+
+
+@given(
+    st.floats(24, 240),
+    st.floats(24, 240),
+    st.floats(0, 1),
+    st.sampled_from([PresentMode.FIFO, PresentMode.FIFO_RELAXED, PresentMode.MAILBOX, PresentMode.FIFO_LATEST_READY]),
+)
+def test_an_undisturbed_source_is_shown_within_half_a_refresh_of_due_or_superseded(
+    rate_hz: float, refresh_hz: float, phase: float, mode: PresentMode
+) -> None:
+    """Frames ready in time never miss a deadline, and each shown one flips within T/2 of its due time."""
+    period_ns = 1e9 / refresh_hz
+    grid = RefreshGrid(1_000_000_000, period_ns)
+    pacing = Pacing(mode, grid, period_ns)
+    playout, now_ns = Playout(), 1_000_000_000
+    flips: list[int] = []
+    for number in range(60):
+        due_ns = round(1_000_000_000 + (phase + 4) * period_ns + number * 1e9 / rate_hz)
+        decision = plan_low_jitter(due_ns, now_ns, True, pacing, playout)
+        if decision.step is Step.WAIT:
+            now_ns = decision.at_ns
+            decision = plan_low_jitter(due_ns, now_ns, True, pacing, playout)
+        if decision.step is Step.DROP:
+            assert decision.fate is Fate.SUPERSEDED
+            assert rate_hz > refresh_hz - 1e-6
+            continue
+        flips.append(predict_flip(now_ns, pacing, playout))
+        assert abs(flips[-1] - due_ns) <= period_ns / 2 + 2
+        playout = note_presented(due_ns, now_ns, pacing, playout)
+        now_ns += 1000
+    if mode in (PresentMode.FIFO, PresentMode.FIFO_RELAXED):
+        assert flips == sorted(set(flips))
+
+
+@given(st.floats(-3, 3), st.floats(0.1, 20), st.booleans(), st.sampled_from(list(PresentMode)), st.booleans())
+def test_a_decision_is_always_possible_and_a_wait_ends_in_the_future(
+    late: float, due: float, newer: bool, mode: PresentMode, known: bool
+) -> None:
+    pacing = Pacing(mode, GRID if known else None, T_NS)
+    decision = plan(due, now=due + late, newer=newer, pacing=pacing)
+    if decision.step is Step.WAIT:
+        assert decision.at_ns > at(due + late)
+    if decision.step is Step.DROP:
+        assert newer
