@@ -1,0 +1,83 @@
+"""One number with its name and unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from widgets.theme import muted_colour
+
+
+@dataclass(frozen=True, slots=True)
+class TileText:
+    """What a tile shows.
+
+    Attributes:
+        title: name of the number. value: number and unit, or "—". detail: N, window or reason, in a few words.
+        tip: definition, N and source in full.
+    """
+
+    title: str
+    value: str
+    detail: str
+    tip: str
+
+
+class NumberTile(QFrame):
+    """A number large enough to read from a step away; its definition is in the tool tip."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._title, self._value, self._detail = QLabel(title), QLabel("—"), QLabel()
+        self._shown: TileText | None = None
+        font = self._value.font()
+        font.setPointSizeF(font.pointSizeF() * 1.35)
+        font.setBold(True)
+        self._value.setFont(font)
+        self._detail.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
+        for label in (self._title, self._value, self._detail):
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._lay_out()
+        self._colour()
+
+    def show_text(self, text: TileText) -> None:
+        """Show a number."""
+        if text == self._shown:
+            return
+        self._shown = text
+        self._title.setText(text.title)
+        self._value.setText(text.value)
+        self._detail.setText(text.detail)
+        self.setToolTip(text.tip)
+        self.setAccessibleName(f"{text.title}: {text.value}, {text.detail}")
+
+    @property
+    def text(self) -> TileText | None:
+        """What is shown."""
+        return self._shown
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the palette."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_detail"):
+            self._colour()
+
+    def _colour(self) -> None:
+        style = f"color: {muted_colour(self.palette())}"
+        self._title.setStyleSheet(style)
+        self._detail.setStyleSheet(style)
+
+    def _lay_out(self) -> None:
+        numbers = QHBoxLayout()
+        numbers.addWidget(self._value, 3)
+        numbers.addWidget(self._detail, 2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 3, 8, 4)
+        layout.setSpacing(0)
+        layout.addWidget(self._title)
+        layout.addLayout(numbers)

@@ -1,0 +1,361 @@
+"""One small class for each kind of option: it shows a value and reports what the person asked for.
+
+Bounds, step, unit and choices come from the option table, never from here. `show_value` never reports an edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from decimal import Decimal
+from typing import Any, Final
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSlider,
+    QSpinBox,
+    QWidget,
+)
+
+from app.config.options import Kind, Option
+
+_SPIN_WIDTH_PX: Final = 104
+_NS_PER_CYCLE_AT_1_MHZ: Final = 1000.0
+
+
+class WheelGuard(QObject):
+    """Keeps the wheel for scrolling the panel, unless the control has the focus: no value changes in passing."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Let a wheel turn over an unfocused control go to the panel."""
+        if event.type() is QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+
+class OptionControl(QWidget):
+    """Base of the controls.
+
+    Signals:
+        edited(value): the person set this value.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.row = row
+        self._guard = WheelGuard(self)
+        self._line = QHBoxLayout(self)
+        self._line.setContentsMargins(0, 0, 0, 0)
+        self._line.setSpacing(6)
+
+    def show_value(self, value: Any) -> None:
+        """Show a value of the option."""
+        raise NotImplementedError
+
+    def inputs(self) -> list[QWidget]:
+        """Return the widgets that take the keyboard, in order."""
+        kinds = (QSlider, QSpinBox, QDoubleSpinBox, QComboBox, QCheckBox)
+        return [widget for widget in self.findChildren(QWidget) if isinstance(widget, kinds)]
+
+    def guard(self) -> None:
+        """Name the inputs after the option and protect them from a passing wheel."""
+        for widget in self.inputs():
+            widget.installEventFilter(self._guard)
+            widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            if not widget.accessibleName():
+                widget.setAccessibleName(f"{self.row.key}, {self.row.unit}" if self.row.unit else self.row.key)
+
+
+class SwitchControl(OptionControl):
+    """A check box."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        self.box = QCheckBox()
+        self._line.addWidget(self.box)
+        self._line.addStretch(1)
+        self.box.toggled.connect(self.edited)
+
+    def show_value(self, value: Any) -> None:
+        """Show on or off."""
+        with _silent(self.box):
+            self.box.setChecked(value)
+
+
+class ChoiceControl(OptionControl):
+    """A list of the choices that this version obeys; another value is shown when a preset brings it."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        self.box = QComboBox()
+        for choice in row.choices_built:
+            self.box.addItem(choice, choice)
+        self._line.addWidget(self.box)
+        self._line.addStretch(1)
+        self.box.activated.connect(lambda index: self.edited.emit(self.box.itemData(index)))
+
+    def show_value(self, value: Any) -> None:
+        """Show a choice."""
+        index = self.box.findData(str(value))
+        if index < 0:
+            self.box.addItem(f"{value} (not obeyed by this version)", str(value))
+            index = self.box.count() - 1
+        self.box.setCurrentIndex(index)
+
+
+class IntegerControl(OptionControl):
+    """A slider and a spin box for whole numbers."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        low, high = _bounds(row)
+        self.slider = _slider(int(low), int(high))
+        self.spin = _int_spin(row)
+        self._line.addWidget(self.slider, 1)
+        self._line.addWidget(self.spin)
+        self.slider.valueChanged.connect(self.spin.setValue)
+        self.spin.valueChanged.connect(self._report)
+
+    def show_value(self, value: Any) -> None:
+        """Show a whole number."""
+        with _silent(self.slider, self.spin):
+            self.slider.setValue(value)
+            self.spin.setValue(value)
+
+    def _report(self, value: int) -> None:
+        self.show_value(value)
+        self.edited.emit(value)
+
+
+class NumberControl(OptionControl):
+    """A slider in whole steps and a spin box for numbers; the spin box shows one digit more than a step."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        low, high = _bounds(row)
+        self._low, self._step = low, row.step or 1.0
+        self.slider = _slider(0, round((high - low) / self._step))
+        self.spin = _number_spin(row, low, high, self._step)
+        self._line.addWidget(self.slider, 1)
+        self._line.addWidget(self.spin)
+        self.slider.valueChanged.connect(self._slide)
+        self.spin.valueChanged.connect(self._report)
+
+    def show_value(self, value: Any) -> None:
+        """Show a number."""
+        with _silent(self.slider, self.spin):
+            self.slider.setValue(round((value - self._low) / self._step))
+            self.spin.setValue(value)
+
+    def _slide(self, steps: int) -> None:
+        self.spin.setValue(self._low + steps * self._step)
+
+    def _report(self, value: float) -> None:
+        value = round(value, self.spin.decimals())
+        self.show_value(value)
+        self.edited.emit(value)
+
+
+class NullableIntegerControl(OptionControl):
+    """A check box that sets the option, and a spin box for its value."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        self.box = QCheckBox("set")
+        self.spin = _int_spin(row)
+        self._line.addWidget(self.box)
+        self._line.addStretch(1)
+        self._line.addWidget(self.spin)
+        self.box.toggled.connect(self._report)
+        self.spin.valueChanged.connect(self._report)
+        self.show_value(None)
+
+    def show_value(self, value: Any) -> None:
+        """Show a whole number, or that there is none."""
+        with _silent(self.box, self.spin):
+            self.box.setChecked(value is not None)
+            self.spin.setEnabled(value is not None)
+            if value is not None:
+                self.spin.setValue(value)
+
+    def _report(self) -> None:
+        value = self.spin.value() if self.box.isChecked() else None
+        self.show_value(value)
+        self.edited.emit(value)
+
+
+class RangeControl(OptionControl):
+    """A check box that sets the option, and its lowest and highest value; the two never cross."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        self.box = QCheckBox("lock")
+        self.low, self.high = _int_spin(row), _int_spin(row)
+        self.low.setAccessibleName(f"{row.key}, lowest, {row.unit}")
+        self.high.setAccessibleName(f"{row.key}, highest, {row.unit}")
+        self._line.addWidget(self.box)
+        self._line.addStretch(1)
+        for widget in (self.low, QLabel("to"), self.high):
+            self._line.addWidget(widget)
+        self.box.toggled.connect(self._report)
+        self.low.valueChanged.connect(self._report)
+        self.high.valueChanged.connect(self._report)
+        self.show_value(None)
+
+    def show_value(self, value: Any) -> None:
+        """Show a pair, or that there is none."""
+        with _silent(self.box, self.low, self.high):
+            self.box.setChecked(value is not None)
+            self.low.setEnabled(value is not None)
+            self.high.setEnabled(value is not None)
+            if value is not None:
+                self.low.setValue(value[0])
+                self.high.setValue(value[1])
+
+    def _report(self) -> None:
+        value = (self.low.value(), self.high.value()) if self.box.isChecked() else None
+        if value is not None and value[0] > value[1]:
+            moved = value[0] if self.sender() is self.low else value[1]
+            value = (moved, moved)
+        self.show_value(value)
+        self.edited.emit(value)
+
+
+class FieldsControl(OptionControl):
+    """A check box that sets the option, and a spin box for each of its cycle counts with the time it stands for."""
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(row, parent)
+        self.box = QCheckBox("set")
+        self._clock_mhz: float | None = None
+        self.spins = {name: _int_spin(row) for name in row.fields}
+        self.times = {name: QLabel() for name in row.fields}
+        grid = QGridLayout()
+        grid.addWidget(self.box, 0, 0)
+        for index, (name, spin) in enumerate(self.spins.items()):
+            spin.setAccessibleName(f"{row.key}, {name}, {row.unit}")
+            grid.addWidget(QLabel(name), index, 1)
+            grid.addWidget(spin, index, 2)
+            grid.addWidget(self.times[name], index, 3)
+            spin.valueChanged.connect(self._report)
+        grid.setColumnStretch(3, 1)
+        self._line.addLayout(grid)
+        self.box.toggled.connect(self._report)
+        self.show_value(None)
+
+    def show_value(self, value: Any) -> None:
+        """Show the counts, or that there are none."""
+        with _silent(self.box, *self.spins.values()):
+            self.box.setChecked(value is not None)
+            for name, spin in self.spins.items():
+                spin.setEnabled(value is not None)
+                if value is not None:
+                    spin.setValue(value[name])
+        self._show_times()
+
+    def show_clock(self, memory_clock_mhz: float | None) -> None:
+        """Give the present memory clock, from which cycles become nanoseconds; None when it is not known."""
+        self._clock_mhz = memory_clock_mhz
+        self._show_times()
+
+    def _show_times(self) -> None:
+        for name, label in self.times.items():
+            label.setText(cycles_text(self.spins[name].value(), self._clock_mhz) if self.box.isChecked() else "")
+
+    def _report(self) -> None:
+        value = {name: spin.value() for name, spin in self.spins.items()} if self.box.isChecked() else None
+        self.show_value(value)
+        self.edited.emit(value)
+
+
+def cycles_text(cycles: int, clock_mhz: float | None) -> str:
+    """Return the time of a number of cycles: cycles ÷ clock; in words where the clock is not known."""
+    if not clock_mhz:
+        return "memory clock unknown"
+    return f"= {cycles * _NS_PER_CYCLE_AT_1_MHZ / clock_mhz:.2f} ns at {clock_mhz:.0f} MHz"
+
+
+def make_control(row: Option, parent: QWidget | None = None) -> OptionControl:
+    """Return the control for an option.
+
+    Raises:
+        ValueError: no control shows this kind of option.
+    """
+    if row.nullable and row.kind is Kind.INT:
+        control: OptionControl = NullableIntegerControl(row, parent)
+    elif row.kind in _CONTROLS:
+        control = _CONTROLS[row.kind](row, parent)
+    else:
+        raise ValueError(f"{row.key}: no control shows an option of kind {row.kind}")
+    control.guard()
+    return control
+
+
+_CONTROLS: Final[dict[Kind, type[OptionControl]]] = {
+    Kind.FLAG: SwitchControl,
+    Kind.CHOICE: ChoiceControl,
+    Kind.INT: IntegerControl,
+    Kind.NUMBER: NumberControl,
+    Kind.RANGE: RangeControl,
+    Kind.FIELDS: FieldsControl,
+}
+
+
+@contextmanager
+def _silent(*widgets: QWidget) -> Iterator[None]:
+    with ExitStack() as stack:
+        for widget in widgets:
+            stack.enter_context(QSignalBlocker(widget))
+        yield
+
+
+def _bounds(row: Option) -> tuple[float, float]:
+    if row.minimum is None or row.maximum is None:
+        raise ValueError(f"{row.key}: a number without bounds has no slider")
+    return row.minimum, row.maximum
+
+
+def _slider(low: int, high: int) -> QSlider:
+    slider = QSlider(Qt.Orientation.Horizontal)
+    slider.setRange(low, high)
+    slider.setPageStep(max(1, (high - low) // 20))
+    slider.setSingleStep(max(1, (high - low) // 500))
+    slider.setMinimumWidth(60)
+    return slider
+
+
+def _int_spin(row: Option) -> QSpinBox:
+    low, high = _bounds(row)
+    spin = QSpinBox()
+    spin.setRange(int(low), int(high))
+    spin.setSingleStep(int(row.step or 1))
+    _dress(spin, row)
+    return spin
+
+
+def _number_spin(row: Option, low: float, high: float, step: float) -> QDoubleSpinBox:
+    spin = QDoubleSpinBox()
+    exponent = Decimal(str(step)).as_tuple().exponent
+    spin.setDecimals(max(0, -exponent if isinstance(exponent, int) else 0) + 1)
+    spin.setRange(low, high)
+    spin.setSingleStep(step)
+    _dress(spin, row)
+    return spin
+
+
+def _dress(spin: QSpinBox | QDoubleSpinBox, row: Option) -> None:
+    spin.setSuffix(f" {row.unit}" if row.unit else "")
+    # A value is taken when it is complete (Enter, focus leaves, arrow), not at every digit: "120" is no "1" before.
+    spin.setKeyboardTracking(False)
+    spin.setFixedWidth(_SPIN_WIDTH_PX)
+    spin.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

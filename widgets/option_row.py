@@ -1,0 +1,129 @@
+"""One option in the panel: name, control, reset arrow, and a line that says what is going on with it."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, Final
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from app.config.options import Option
+from widgets.icons import icon
+from widgets.option_controls import make_control
+from widgets.option_text import option_tip, option_value_text
+from widgets.theme import muted_colour, warning_colour
+
+LABEL_WIDTH_PX: Final = 158
+
+
+class OptionRow(QWidget):
+    """A control with its name, its changed marker and its notes.
+
+    Signals:
+        edited(key, value): the person set a value, or took the loaded one back.
+    """
+
+    edited = Signal(str, object)
+
+    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.row = row
+        self.control = make_control(row)
+        self.name = QLabel(row.key)
+        self.reset = QToolButton()
+        self.notes = QLabel()
+        self._value: Any = row.default
+        self._loaded: Any = row.default
+        self._effect = self._actual = self._advice = ""
+        self._build()
+        self.control.edited.connect(lambda value: self.edited.emit(row.key, value))
+        self.reset.clicked.connect(lambda: self.edited.emit(row.key, self._loaded))
+        self._show_state()
+
+    def show_value(self, value: Any, loaded: Any) -> None:
+        """Show the present value, and the loaded preset's for comparison."""
+        self._value, self._loaded = value, loaded
+        self.control.show_value(value)
+        self._show_state()
+
+    def show_effect(self, text: str) -> None:
+        """Show when the last change acts, as the engine said; "" takes it away."""
+        self._effect = text
+        self._show_notes()
+
+    def show_actual(self, text: str) -> None:
+        """Show what was granted or is really there; "" takes it away."""
+        self._actual = text
+        self._show_notes()
+
+    def show_advice(self, text: str) -> None:
+        """Show a warning with its arithmetic; "" takes it away."""
+        self._advice = text
+        self._show_notes()
+
+    @property
+    def is_changed(self) -> bool:
+        """Tell whether the value differs from the loaded preset."""
+        return bool(self._value != self._loaded)
+
+    def matches(self, text: str) -> bool:
+        """Tell whether a search text is in the key, the meaning or the unit; every word must be."""
+        haystack = f"{self.row.key} {self.row.meaning} {self.row.unit} {self.row.group}".lower()
+        return all(word in haystack for word in text.lower().split())
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the palette."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_advice"):
+            self.reset.setIcon(icon("reset", self.palette()))
+            self._show_notes()
+
+    def _show_state(self) -> None:
+        font = self.name.font()
+        font.setBold(self.is_changed)
+        self.name.setFont(font)
+        self.name.setText(f"{self.row.key} •" if self.is_changed else self.row.key)
+        self.reset.setEnabled(self.is_changed)
+        loaded = option_value_text(self.row, self._loaded)
+        self.reset.setToolTip(f"Back to {loaded}, as in the loaded preset" if self.is_changed else "As loaded")
+        self._show_notes()
+
+    def _show_notes(self) -> None:
+        muted, warning = muted_colour(self.palette()), warning_colour(self.palette())
+        parts = []
+        if self.is_changed:
+            parts.append(f"was {html.escape(option_value_text(self.row, self._loaded))}")
+        if self._effect:
+            parts.append(html.escape(self._effect))
+        text = f'<span style="color:{muted}">{" · ".join(parts)}</span>' if parts else ""
+        if self._actual:
+            text += ("<br>" if text else "") + html.escape(self._actual)
+        if self._advice:
+            text += ("<br>" if text else "") + f'<span style="color:{warning}">⚠ {html.escape(self._advice)}</span>'
+        self.notes.setText(text)
+        self.notes.setVisible(bool(text))
+
+    def _build(self) -> None:
+        tip = option_tip(self.row)
+        for widget in (self, self.name, *self.control.inputs()):
+            widget.setToolTip(tip)
+        self.setAccessibleName(self.row.key)
+        self.name.setMinimumWidth(LABEL_WIDTH_PX)
+        self.name.setBuddy(self.control.inputs()[0])
+        self.reset.setIcon(icon("reset", self.palette()))
+        self.reset.setIconSize(QSize(14, 14))
+        self.reset.setAutoRaise(True)
+        self.reset.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.reset.setAccessibleName(f"Reset {self.row.key}")
+        self.notes.setWordWrap(True)
+        self.notes.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        layout = QGridLayout(self)
+        layout.setContentsMargins(8, 1, 4, 1)
+        layout.setHorizontalSpacing(6)
+        layout.setVerticalSpacing(0)
+        layout.addWidget(self.name, 0, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.control, 0, 1)
+        layout.addWidget(self.reset, 0, 2, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.notes, 1, 0, 1, 2)
+        layout.setColumnStretch(1, 1)

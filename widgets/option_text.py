@@ -1,0 +1,64 @@
+"""Options in words: values with their unit, and what a control's tool tip says."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, Final
+
+from app.config.options import Effect, Kind, Option
+
+EFFECT_WORDS: Final = {
+    Effect.LIVE: "acts at the next frame",
+    Effect.SWAPCHAIN: "the swapchain is rebuilt between two frames; nothing restarts",
+    Effect.PIPELINE: "the stages restart; the window stays",
+    Effect.PRIVILEGED: "needs rights over the hardware; this version edits and saves it only",
+    Effect.RECORD: "kept in the file; nothing on this machine acts on it",
+}
+
+
+def number_words(value: float) -> str:
+    """Return a number without digits that mean nothing (`33.3`, `8`)."""
+    return f"{value:.10g}"
+
+
+def option_value_text(row: Option, value: Any) -> str:
+    """Return a value as a person reads it, with its unit: `33.3 ms`, `1500–1800 MHz`, `none`."""
+    if value is None:
+        return "none"
+    if row.kind is Kind.RANGE:
+        return _with_unit(f"{value[0]}–{value[1]}", row)
+    if row.kind is Kind.FIELDS:
+        return _with_unit(" ".join(f"{name} {value[name]}" for name in row.fields), row)
+    if row.kind is Kind.FLAG:
+        return "on" if value else "off"
+    if row.kind in {Kind.INT, Kind.NUMBER}:
+        return _with_unit(number_words(value), row)
+    return str(value) or "(empty)"
+
+
+def option_range_text(row: Option) -> str:
+    """Return what a value may be: `1–64 frames`, or the choices."""
+    if row.choices:
+        return ", ".join(row.choices)
+    if row.minimum is None or row.maximum is None:
+        return "on or off" if row.kind is Kind.FLAG else ""
+    limits = _with_unit(f"{number_words(row.minimum)} to {number_words(row.maximum)}", row)
+    return f"none, or {limits}" if row.nullable else limits
+
+
+def option_tip(row: Option) -> str:
+    """Return the tool tip: key, meaning, range with unit, default and when a change acts (rich text)."""
+    facts = [
+        ("Range", option_range_text(row)),
+        ("Default", option_value_text(row, row.default)),
+        ("Effect", EFFECT_WORDS[row.effect]),
+    ]
+    not_built = [choice for choice in row.choices if choice not in row.choices_built]
+    if not_built:
+        facts.append(("Not obeyed by this version", ", ".join(not_built)))
+    lines = "<br>".join(f"<i>{name}:</i> {html.escape(text)}" for name, text in facts if text)
+    return f"<p><b>{html.escape(row.key)}</b></p><p>{html.escape(row.meaning)}</p><p>{lines}</p>"
+
+
+def _with_unit(text: str, row: Option) -> str:
+    return f"{text} {row.unit}" if row.unit else text

@@ -1,0 +1,348 @@
+"""One graph over time: curves drawn by pyqtgraph, and over them cursor, events and losses drawn in one pass.
+
+The only module that imports pyqtgraph. What keeps it cheap on a CPU: no auto-range, no bottom axis that would be laid
+out anew at every step of a scrolling view, ticks set only when a range changes, curves already thinned to pixels, and
+mouse events taken before pyqtgraph's scene searches its items for them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pyqtgraph as pg  # type: ignore[import-untyped]  # ships no type information
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPalette, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from app.core.metrics import metric
+from widgets.axis_range import AxisRange
+from widgets.axis_ticks import tick_text, value_ticks
+from widgets.decimation import FloatArray
+from widgets.loss_symbols import draw_symbol
+from widgets.theme import palette_is_dark
+
+LEFT_AXIS_PX: Final = 52
+RIGHT_AXIS_PX: Final = 48
+_TICK_SPACING_PX: Final = 26
+_DRAG_START_PX: Final = 4
+_PEN_STYLES: Final = {
+    "solid": Qt.PenStyle.SolidLine,
+    "dashed": Qt.PenStyle.DashLine,
+    "dotted": Qt.PenStyle.DotLine,
+    "dash_dot": Qt.PenStyle.DashDotLine,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """A vertical line: where, what it says ("" for no text) and whether it is dotted."""
+
+    time_s: float
+    text: str
+    dotted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LossMark:
+    """One drawn mark of lost frames: where, and the metric whose colour and marker it has."""
+
+    time_s: float
+    metric_id: str
+
+
+@dataclass(slots=True)
+class Overlay:
+    """What is drawn over the curves; times in seconds since the run began, NaN for none."""
+
+    cursor_s: float = math.nan
+    pinned_s: float = math.nan
+    nominal: float = math.nan
+    message: str = ""
+    events: list[EventLine] = field(default_factory=list)
+    losses: list[LossMark] = field(default_factory=list)
+
+
+class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
+    """Curves over a shared stretch of time, with a left axis and an optional right one.
+
+    Values are given in the unit of the axis. The right axis has a range of its own, from 0.
+
+    Signals:
+        hovered(time_s): the pointer moved over the plot.
+        left(): the pointer went away.
+        clicked(time_s): a press and release without a drag.
+        panned(by_s): dragged; positive is towards later.
+        zoomed(factor, anchor_s): the wheel turned.
+    """
+
+    hovered = Signal(float)
+    left = Signal()
+    clicked = Signal(float)
+    panned = Signal(float)
+    zoomed = Signal(float, float)
+
+    def __init__(self, curve_ids: tuple[str, ...], right_ids: tuple[str, ...] = (), parent: QWidget | None = None):
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setMouseTracking(True)
+        self.setMinimumHeight(46)
+        self.overlay = Overlay()
+        self._range_s = (0.0, 1.0)
+        self._left, self._right = AxisRange(0.0, 1.0), AxisRange(0.0, 1.0)
+        self._right_ids = right_ids
+        self._press: QPointF | None = None
+        self._drag_x = 0.0
+        self._item = self._make_plot_item()
+        self._curves = {curve_id: self._make_curve() for curve_id in (*curve_ids, *right_ids)}
+        self._style()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Wide and low."""
+        return QSize(600, 110)
+
+    @property
+    def plot_width_px(self) -> float:
+        """Width of the area of the curves in device pixels."""
+        return float(self._area().width()) * float(self.devicePixelRatioF())
+
+    def set_left_range(self, wanted: AxisRange) -> None:
+        """Set the left axis and the height of the view."""
+        if wanted != self._left:
+            self._left = wanted
+            self._apply_ranges()
+
+    def set_right_range(self, wanted: AxisRange) -> None:
+        """Set the right axis; its curves are drawn to it."""
+        if wanted != self._right:
+            self._right = wanted
+            self._apply_ticks()
+
+    @property
+    def left_range(self) -> AxisRange:
+        """Range of the left axis."""
+        return self._left
+
+    @property
+    def right_range(self) -> AxisRange:
+        """Range of the right axis."""
+        return self._right
+
+    def set_time_range(self, start_s: float, end_s: float) -> None:
+        """Show this stretch of time; takes effect with the next drawing."""
+        if (start_s, end_s) != self._range_s:
+            self._range_s = (start_s, end_s)
+            self._item.vb.setXRange(start_s, end_s, padding=0, update=False)
+
+    def set_curve(self, curve_id: str, x: FloatArray, y: FloatArray) -> None:
+        """Show these points; NaN in `y` is a gap."""
+        if curve_id in self._right_ids:
+            y = self._left.low + y * ((self._left.high - self._left.low) / self._right.high)
+        self._curves[curve_id].setData(x, y)
+
+    def refresh_overlay(self) -> None:
+        """Draw anew after `overlay` changed."""
+        self.viewport().update()
+
+    def time_at(self, x_px: float) -> float:
+        """Return the time under a horizontal position of the widget."""
+        area = self._area()
+        start_s, end_s = self._range_s
+        ratio = (x_px - area.left()) / max(area.width(), 1.0)
+        return start_s + min(max(ratio, 0.0), 1.0) * (end_s - start_s)
+
+    # --- drawing ---------------------------------------------------------------------------------------------------
+
+    def drawBackground(self, painter: QPainter, rect: QRectF) -> None:  # noqa: N802 - Qt's name
+        """Paint the ground and a line at each tick of the left axis."""
+        palette = self.palette()
+        painter.fillRect(rect, palette.color(QPalette.ColorRole.Base))
+        area = self._area()
+        painter.setPen(QPen(self._faint(), 0))
+        for value in self._left_ticks():
+            y = self._y_of(value, area)
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+
+    def drawForeground(self, painter: QPainter, _rect: QRectF) -> None:  # noqa: N802 - Qt's name
+        """Paint nominal line, events, losses, pin and cursor, or why there is nothing to see."""
+        area = self._area()
+        painter.save()
+        painter.setClipRect(area)
+        self._draw_nominal(painter, area)
+        self._draw_events(painter, area)
+        self._draw_losses(painter, area)
+        text = self.palette().color(QPalette.ColorRole.Text)
+        self._draw_instant(painter, area, self.overlay.pinned_s, QPen(text, 2))
+        self._draw_instant(painter, area, self.overlay.cursor_s, QPen(text, 0, Qt.PenStyle.DashLine))
+        self._draw_message(painter, area)
+        painter.restore()
+
+    def _draw_nominal(self, painter: QPainter, area: QRectF) -> None:
+        if not math.isnan(self.overlay.nominal):
+            y = self._y_of(self.overlay.nominal, area)
+            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.PlaceholderText), 0, Qt.PenStyle.DotLine))
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+
+    def _draw_events(self, painter: QPainter, area: QRectF) -> None:
+        colour = self.palette().color(QPalette.ColorRole.Text)
+        metrics = QFontMetrics(painter.font())
+        free_from = area.left()
+        for event in self.overlay.events:
+            x = self._x_of(event.time_s, area)
+            painter.setPen(QPen(colour, 0, Qt.PenStyle.DotLine if event.dotted else Qt.PenStyle.SolidLine))
+            painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+            if event.text and x + 3 >= free_from:  # a text never runs into the one before; the list has them all
+                painter.drawText(QPointF(x + 3, area.top() + metrics.ascent()), event.text)
+                free_from = x + 3 + metrics.horizontalAdvance(event.text) + 6
+
+    def _draw_losses(self, painter: QPainter, area: QRectF) -> None:
+        y = area.bottom() - 6
+        for mark in self.overlay.losses:
+            row = metric(mark.metric_id)
+            draw_symbol(painter, row.marker, QPointF(self._x_of(mark.time_s, area), y), QColor(row.colour))
+
+    def _draw_instant(self, painter: QPainter, area: QRectF, time_s: float, pen: QPen) -> None:
+        if not math.isnan(time_s):
+            x = self._x_of(time_s, area)
+            painter.setPen(pen)
+            painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+
+    def _draw_message(self, painter: QPainter, area: QRectF) -> None:
+        if self.overlay.message:
+            painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+            painter.drawText(area.adjusted(8, 2, -8, -2), int(flags), self.overlay.message)
+
+    # --- pointer ---------------------------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Begin a click or a drag."""
+        if event.button() is Qt.MouseButton.LeftButton:
+            self._press = event.position()
+            self._drag_x = event.position().x()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Report the time under the pointer, or drag it."""
+        x = event.position().x()
+        if self._press is not None and (self._dragging(x)):
+            start_s, end_s = self._range_s
+            self.panned.emit((self._drag_x - x) / max(self._area().width(), 1.0) * (end_s - start_s))
+            self._drag_x = x
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        self.hovered.emit(self.time_at(x))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """End a drag, or report a click."""
+        if self._press is not None and not self._dragging(event.position().x()):
+            self.clicked.emit(self.time_at(event.position().x()))
+        self._press = None
+        self.unsetCursor()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """Zoom about the pointer."""
+        turns = event.angleDelta().y() / 120
+        if turns:
+            self.zoomed.emit(0.8**turns, self.time_at(event.position().x()))
+        event.accept()
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Report that the pointer is gone."""
+        self.left.emit()
+        super().leaveEvent(event)
+
+    def _dragging(self, x: float) -> bool:
+        assert self._press is not None
+        return abs(x - self._press.x()) >= _DRAG_START_PX or self.cursor().shape() is Qt.CursorShape.ClosedHandCursor
+
+    # --- layout ----------------------------------------------------------------------------------------------------
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the palette."""
+        super().changeEvent(event)
+        if event.type() in {QEvent.Type.PaletteChange, QEvent.Type.FontChange} and hasattr(self, "_curves"):
+            self._style()
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:  # noqa: N802 - Qt's name
+        """Place as many ticks as fit."""
+        super().resizeEvent(event)
+        if hasattr(self, "_curves"):
+            self._apply_ticks()
+
+    def _make_plot_item(self) -> pg.PlotItem:
+        item = pg.PlotItem(enableMenu=False)
+        item.hideButtons()
+        item.hideAxis("bottom")
+        item.setMouseEnabled(x=False, y=False)
+        item.disableAutoRange()
+        item.setContentsMargins(0, 7, 0, 7)
+        for side, width in (("left", LEFT_AXIS_PX), ("right", RIGHT_AXIS_PX)):
+            item.showAxis(side)
+            axis = item.getAxis(side)
+            axis.setWidth(width)
+            axis.setStyle(tickLength=-3, autoExpandTextSpace=False, showValues=side == "left" or bool(self._right_ids))
+        item.getAxis("right").unlinkFromView()
+        self.setCentralItem(item)
+        return item
+
+    def _make_curve(self) -> pg.PlotCurveItem:
+        curve = pg.PlotCurveItem(connect="finite", antialias=False, skipFiniteCheck=False)
+        curve.setSegmentedLineMode("on")
+        self._item.addItem(curve, ignoreBounds=True)
+        return curve
+
+    def _style(self) -> None:
+        palette = self.palette()
+        axis_pen = pg.mkPen(palette.color(QPalette.ColorRole.Mid))
+        for side in ("left", "right"):
+            axis = self._item.getAxis(side)
+            axis.setPen(axis_pen)
+            axis.setTextPen(palette.color(QPalette.ColorRole.Text))
+            axis.setStyle(tickFont=self.font())
+        for curve_id, curve in self._curves.items():
+            row = metric(curve_id)
+            curve.setPen(pg.mkPen(QColor(row.colour), width=1, style=_PEN_STYLES[row.line_style]))
+        self._apply_ranges()
+        self.viewport().update()
+
+    def _apply_ranges(self) -> None:
+        self._item.vb.setYRange(self._left.low, self._left.high, padding=0)
+        self._apply_ticks()
+
+    def _apply_ticks(self) -> None:
+        self._item.getAxis("left").setTicks([[(value, tick_text(value)) for value in self._left_ticks()]])
+        right = self._item.getAxis("right")
+        right.setRange(*self._right)
+        values = value_ticks(*self._right, self._most_ticks()) if self._right_ids else []
+        right.setTicks([[(value, tick_text(value)) for value in values]])
+        self.viewport().update()
+
+    def _left_ticks(self) -> list[float]:
+        return value_ticks(*self._left, self._most_ticks())
+
+    def _most_ticks(self) -> int:
+        return max(1, int(self.height() / _TICK_SPACING_PX))
+
+    def _area(self) -> QRectF:
+        return QRectF(self._item.vb.sceneBoundingRect())
+
+    def _x_of(self, time_s: float, area: QRectF) -> float:
+        start_s, end_s = self._range_s
+        return float(area.left() + (time_s - start_s) / (end_s - start_s) * area.width())
+
+    def _y_of(self, value: float, area: QRectF) -> float:
+        return float(area.bottom() - (value - self._left.low) / (self._left.high - self._left.low) * area.height())
+
+    def _faint(self) -> QColor:
+        colour = QColor(self.palette().color(QPalette.ColorRole.Text))
+        colour.setAlphaF(0.16 if palette_is_dark(self.palette()) else 0.12)
+        return colour
+
+
+def decimated_marks(times_s: FloatArray, bin_width_s: float) -> FloatArray:
+    """Return one time of each bin that holds a mark, so that a burst of losses costs as many symbols as fit."""
+    if not times_s.size:
+        return times_s
+    _, first = np.unique(np.floor(times_s / bin_width_s), return_index=True)
+    return times_s[first]
