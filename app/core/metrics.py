@@ -501,6 +501,33 @@ _READINGS: Final = (
         SKY_BLUE,
         "dashed",
     ),
+    _reading(
+        "gpu_clock_max_mhz",
+        "GPU clock limit",
+        "MHz",
+        "Highest graphics clock of the device.",
+        MetricGroup.CLOCK,
+        BLUE,
+        "dotted",
+    ),
+    _reading(
+        "memory_clock_max_mhz",
+        "Memory clock limit",
+        "MHz",
+        "Highest memory clock of the device.",
+        MetricGroup.CLOCK,
+        SKY_BLUE,
+        "dotted",
+    ),
+    _reading(
+        "host_cpu_frequency_mhz",
+        "Host CPU frequency",
+        "MHz",
+        "Clock of the host's cores: their mean, or one core's under host_cpu_frequency_mhz.CORE.",
+        MetricGroup.CLOCK,
+        GREY,
+        "dash_dot",
+    ),
     _reading("power_w", "Power", "W", "Power drawn by the board.", MetricGroup.CLOCK, ORANGE, "dotted"),
     _reading("power_limit_w", "Power limit", "W", "Power limit in force.", MetricGroup.CLOCK, GREY, "dotted"),
     *(
@@ -573,13 +600,43 @@ _READINGS: Final = (
         1e-6,
     ),
     _reading(
+        "gpu_memory_total_bytes",
+        "GPU memory",
+        "MB",
+        "Memory of the GPU (1 MB = 10⁶ bytes).",
+        MetricGroup.LOAD,
+        PURPLE,
+        "dotted",
+        1e-6,
+    ),
+    _reading(
         "host_cpu_ratio",
         "Host CPU",
         "%",
-        "CPU time of the whole host ÷ wall time ÷ number of logical CPUs.",
+        "CPU time of the host ÷ wall time ÷ number of logical CPUs; one of them under host_cpu_ratio.CORE.",
         MetricGroup.LOAD,
         GREY,
         scale=100.0,
+    ),
+    _reading(
+        "host_memory_total_bytes",
+        "Host memory",
+        "MB",
+        "Memory of the host (1 MB = 10⁶ bytes).",
+        MetricGroup.LOAD,
+        GREY,
+        "dotted",
+        1e-6,
+    ),
+    _reading(
+        "host_swap_used_bytes",
+        "Host swap used",
+        "MB",
+        "Swap space in use on the host (1 MB = 10⁶ bytes).",
+        MetricGroup.LOAD,
+        GREY,
+        "dash_dot",
+        1e-6,
     ),
     _reading(
         "host_memory_used_bytes",
@@ -712,14 +769,19 @@ METRICS: Final[dict[str, Metric]] = _checked(
 """Every metric by id, in the order in which reports list them."""
 
 
+OPEN_FAMILIES: Final = ("host_cpu_ratio", "host_cpu_frequency_mhz", "probe_cost_us")
+"""Metrics whose members (`host_cpu_ratio.3`) are only known on a machine; a member is described by its family's row."""
+
+
 def metric(metric_id: str) -> Metric:
-    """Return a row of the table.
+    """Return the row that describes a metric or a member of an open family.
 
     Raises:
         KeyError: no such metric; the text names the id.
     """
+    family = metric_id.partition(".")[0]
     try:
-        return METRICS[metric_id]
+        return METRICS[family if family in OPEN_FAMILIES else metric_id]
     except KeyError:
         raise KeyError(f"no metric {metric_id!r} in the table") from None
 

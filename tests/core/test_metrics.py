@@ -75,6 +75,12 @@ def test_an_unknown_id_is_named_in_the_error() -> None:
         metric("nonsense_ms")
 
 
+def test_a_member_of_an_open_family_is_described_by_its_family() -> None:
+    assert metric("host_cpu_ratio.3") is metric("host_cpu_ratio")
+    with pytest.raises(KeyError, match="power_w.3"):
+        metric("power_w.3")
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
