@@ -1,0 +1,168 @@
+"""The engine as a child process: spawned with its channel and frame ring, ended within finite time, never a zombie."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from app.core.errors import EngineError
+from app.ipc.channel import Channel, ParentEnd
+from app.ipc.frame_ring import FrameRingReader, ring_bytes
+from app.ipc.messages import Message, ToEngine
+from app.ipc.shared_block import SharedBlock
+from app.session.child_python import module_command, module_environment
+from app.session.engine_log import EngineLog
+
+TERMINATE_WAIT_S: Final = 1.0
+"""How long an engine that did not end by itself may take over SIGTERM before it is killed."""
+
+_CREATE_NEW_PROCESS_GROUP: Final = 0x200  # subprocess.CREATE_NEW_PROCESS_GROUP exists on Windows only
+
+
+class EngineProcess:
+    """One engine process with the parent's ends of its channel and ring.
+
+    `send` and `kill` may be called from any thread, `receive` from one thread. Make it with `spawn`, end it with `end`
+    and free it with `close`; the ring stays readable between the two, also after a SIGKILL of the engine.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], channel: Channel, block: SharedBlock, log: EngineLog) -> None:
+        self._process = process
+        self._channel = channel
+        self._block = block
+        self.log = log
+
+    @classmethod
+    def spawn(cls, log_path: Path | None = None, command: Sequence[str] | None = None) -> EngineProcess:
+        """Start an engine process.
+
+        It leads a session of its own, so that Ctrl+C in a terminal reaches this process only and the run can end in
+        order; it ends by itself when the channel does, so it cannot outlive this process.
+
+        Args:
+            log_path: where its standard error is copied; None keeps only the last lines in memory.
+            command: another program that speaks the protocol; `--channel` and `--ring` are added to it.
+
+        Raises:
+            EngineError: the process could not be started.
+        """
+        block = SharedBlock.create(ring_bytes())
+        end = ParentEnd()
+        arguments = [*(command or module_command("app.engine")), "--channel", end.handle, "--ring", block.handle]
+        try:
+            process = _popen(arguments, (*end.inherited, *([block.descriptor] if block.descriptor is not None else [])))
+        except OSError as error:
+            block.close()
+            if end.inherited:
+                end.connect().close()
+            raise EngineError(f"the engine could not be started: {error}; is {arguments[0]} still there?") from error
+        assert process.stderr is not None
+        return cls(process, end.connect(), block, EngineLog(process.stderr, log_path))
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether the process has not ended yet."""
+        return self._process.poll() is None
+
+    def send(self, message: ToEngine) -> None:
+        """Send one message.
+
+        Raises:
+            ChannelClosedError: the engine is gone.
+        """
+        self._channel.send(message)
+
+    def receive(self, timeout_s: float) -> Message | None:
+        """Return the next message, None after `timeout_s`.
+
+        Raises:
+            ChannelClosedError: the engine is gone.
+            ValueError: it sent something that is no message.
+        """
+        return self._channel.receive(timeout_s)
+
+    def open_reader(self, *, from_start: bool = True) -> FrameRingReader:
+        """Return a follower of the frame ring.
+
+        Raises:
+            EngineError: the engine has not opened its ring yet (it does so before `EngineReady`).
+        """
+        try:
+            return FrameRingReader(self._block, from_start=from_start)
+        except ValueError as error:
+            raise EngineError(f"no frames can be read: {error}") from error
+
+    def kill(self) -> None:
+        """End the process at once, whatever it is doing."""
+        self._process.kill()
+
+    def end(self, grace_s: float) -> int:
+        """Wait for the process, help it after `grace_s`, and return its exit code (negative: by that signal)."""
+        for stop in (self._process.terminate, self._process.kill):
+            try:
+                return self._process.wait(grace_s)
+            except subprocess.TimeoutExpired:
+                stop()
+                grace_s = TERMINATE_WAIT_S
+        return self._process.wait()
+
+    def describe_end(self) -> str:
+        """Return how the process ended, with its last words: `the engine ended by signal 9 (SIGKILL)`."""
+        code = self._process.poll()
+        how = "is still running" if code is None else _exit_text(code)
+        self.log.join(1.0)
+        last = [line for line in self.log.last_lines() if line.strip()][-1:]
+        return f"the engine {how}" + "".join(f"; its last words: {line}" for line in last)
+
+    def close(self) -> None:
+        """Free channel and ring; the process has ended. Readers still open keep the memory until they are closed."""
+        self._channel.close()
+        self.log.join(1.0)
+        _release(self._block)
+
+
+def _popen(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    # faulthandler puts the stack of a crash in a driver's C code into the log.
+    environment = {**module_environment(), "PYTHONFAULTHANDLER": "1"}
+    if sys.platform == "win32":
+        return subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
+            creationflags=_CREATE_NEW_PROCESS_GROUP,
+        )  # fmt: skip
+    return subprocess.Popen(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # stdout belongs to this process's result (`--json -`)
+        stderr=subprocess.PIPE,
+        env=environment,
+        pass_fds=inherited,
+        start_new_session=True,
+    )
+
+
+def _exit_text(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"ended by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"ended by signal {-code}"
+
+
+def _release(block: SharedBlock) -> None:
+    try:
+        block.close()
+    except BufferError:  # a plot still holds a reader: the mapping goes with it, the descriptor goes now
+        if block.descriptor is not None:
+            os.close(block.descriptor)
+            block.descriptor = None
