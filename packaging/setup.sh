@@ -163,7 +163,7 @@ setup_system() {
 
 # --- Python packages ------------------------------------------------------------------------------------------------
 
-# What the environment was made from. It also holds the place, because scripts in .venv/bin name their interpreter.
+# What the environment was made from, and where.
 fingerprint() {
     {
         cat pyproject.toml packaging/constraints.txt app/__init__.py
@@ -177,13 +177,16 @@ is_up_to_date() {
     [ -x .venv/bin/veotuner ] && .venv/bin/python -c ''
 }
 
-pip_install() { .venv/bin/python -m pip install -q --no-input --constraint packaging/constraints.txt "$@" </dev/null; }
+pip_install() { .venv/bin/python -m pip install -qq --no-input --constraint packaging/constraints.txt "$@" </dev/null; }
+
+# Its scripts name their interpreter, so an environment that was copied or moved with the checkout is made anew.
+venv_is_usable() { grep -qsF "$root/.venv" .venv/bin/activate && .venv/bin/python -m pip --version >/dev/null 2>&1; }
 
 setup_venv() {
     wanted=$(fingerprint)
     if is_up_to_date 2>/dev/null; then return; fi
     rm -f .venv/veotuner-stamp
-    if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    if ! venv_is_usable; then
         say "making .venv with $("$python" -V)"
         rm -rf .venv
         "$python" -m venv .venv
