@@ -1,0 +1,121 @@
+"""Buffers and images with memory of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.vulkan import api
+from app.engine.vulkan.api import Handle, ffi
+from app.engine.vulkan.device import Device, host_visible_flags
+from app.engine.vulkan.results import check
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class HostBuffer:
+    """A buffer in host memory that stays mapped.
+
+    Attributes:
+        handle: `VkBuffer`. size_bytes: its size. bytes: its memory, uint8 of shape (size_bytes,), host-coherent.
+    """
+
+    def __init__(self, device: Device, size_bytes: int, usage: int, *, cached: bool = False) -> None:
+        vk = api.vk
+        self._device = device
+        self.size_bytes = size_bytes
+        self.handle: Handle = device.create("Buffer", api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage))
+        requirements = ffi.new("VkMemoryRequirements *")
+        device.functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
+        # Staging memory is written once in order, so write-combined system memory is best and device-local memory
+        # reached over the bus is second; what is read back wants the cache.
+        wanted = host_visible_flags() | (vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT if cached else 0)
+        self._memory = device.allocate(requirements, wanted, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        functions = device.functions
+        check(functions.vkBindBufferMemory(device.handle, self.handle, self._memory, 0), "vkBindBufferMemory")
+        address = ffi.new("void **")
+        check(functions.vkMapMemory(device.handle, self._memory, 0, size_bytes, 0, address), "vkMapMemory")
+        self.bytes: Bytes = np.frombuffer(ffi.buffer(address[0], size_bytes), np.uint8)
+
+    def close(self) -> None:
+        """Free it; the device must have finished with it, and `bytes` must not be touched again."""
+        self.bytes = np.empty(0, np.uint8)
+        self._device.functions.vkUnmapMemory(self._device.handle, self._memory)
+        self._device.destroy("Buffer", self.handle)
+        self._device.free(self._memory)
+
+
+class DeviceImage:
+    """A 2-D image with one mip level in device memory, and a view of it.
+
+    Attributes:
+        handle: `VkImage`. view: `VkImageView`. width, height: in texels.
+    """
+
+    def __init__(self, device: Device, image_format: int, width: int, height: int, usage: int) -> None:
+        vk = api.vk
+        self._device = device
+        self.width, self.height = width, height
+        info = api.struct(
+            "VkImageCreateInfo",
+            imageType=vk.VK_IMAGE_TYPE_2D,
+            format=image_format,
+            extent={"width": width, "height": height, "depth": 1},
+            mipLevels=1,
+            arrayLayers=1,
+            samples=vk.VK_SAMPLE_COUNT_1_BIT,
+            tiling=vk.VK_IMAGE_TILING_OPTIMAL,
+            usage=usage,
+        )
+        self.handle: Handle = device.create("Image", info)
+        requirements = ffi.new("VkMemoryRequirements *")
+        device.functions.vkGetImageMemoryRequirements(device.handle, self.handle, requirements)
+        self._memory = device.allocate(requirements, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        check(
+            device.functions.vkBindImageMemory(device.handle, self.handle, self._memory, 0),
+            "vkBindImageMemory",
+        )
+        self.view: Handle = create_view(device, self.handle, image_format)
+
+    def close(self) -> None:
+        """Free it; the device must have finished with it."""
+        self._device.destroy("ImageView", self.view)
+        self._device.destroy("Image", self.handle)
+        self._device.free(self._memory)
+
+
+def create_view(device: Device, image: Handle, image_format: int) -> Handle:
+    """Return a view of the whole colour image."""
+    info = api.struct(
+        "VkImageViewCreateInfo",
+        image=image,
+        viewType=api.vk.VK_IMAGE_VIEW_TYPE_2D,
+        format=image_format,
+        subresourceRange=colour_range(),
+    )
+    return device.create("ImageView", info)
+
+
+def colour_range() -> dict[str, int]:
+    """Return the fields of a `VkImageSubresourceRange` over a colour image of one level and layer."""
+    return {"aspectMask": api.vk.VK_IMAGE_ASPECT_COLOR_BIT, "levelCount": 1, "layerCount": 1}
+
+
+def image_barrier(image: Handle, *, access: tuple[int, int], layout: tuple[int, int]) -> api.Struct:
+    """Return a `VkImageMemoryBarrier` within one queue.
+
+    Args:
+        access: access masks before and after. layout: layouts before and after.
+    """
+    ignored = 0xFFFFFFFF
+    return api.struct(
+        "VkImageMemoryBarrier",
+        srcAccessMask=access[0],
+        dstAccessMask=access[1],
+        oldLayout=layout[0],
+        newLayout=layout[1],
+        srcQueueFamilyIndex=ignored,
+        dstQueueFamilyIndex=ignored,
+        image=image,
+        subresourceRange=colour_range(),
+    )

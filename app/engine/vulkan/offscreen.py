@@ -1,0 +1,182 @@
+"""Uploads and converts pictures into images of its own: the GPU half of the virtual display."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from app.core.errors import SinkError
+from app.engine.picture import Picture, PictureFormat
+from app.engine.vulkan import api
+from app.engine.vulkan.capture import read_target
+from app.engine.vulkan.device import Device
+from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.instance import Instance, open_instance
+from app.engine.vulkan.memory import DeviceImage
+from app.engine.vulkan.physical_device import choose_physical_device
+from app.engine.vulkan.png import write_png
+from app.engine.vulkan.render import MAX_WAIT_NS, Renderer, RenderTarget, Submission
+
+FRAMES_IN_FLIGHT: Final = 3
+TICKETS_KEPT: Final = 256
+
+
+class OffscreenRenderer:
+    """Draws into `image_count` images of one size. Owned by the present thread, save `upload` (process thread).
+
+    A ticket names one rendered frame; the times of the last `TICKETS_KEPT` are kept.
+    """
+
+    def __init__(self, instance: Instance, image_count: int, width: int, height: int, device: str) -> None:
+        self._instance = instance
+        self._size = (width, height)
+        physical, family = choose_physical_device(instance, None, device)
+        self._device = Device(instance, physical, family, presents=False)
+        self._clock = GpuClock(self._device, instance)
+        self._renderer = Renderer(self._device, self._clock, api.vk.VK_FORMAT_R8G8B8A8_UNORM, FRAMES_IN_FLIGHT)
+        self._images: list[DeviceImage] = []
+        self._targets: list[RenderTarget] = []
+        self._submissions: deque[Submission] = deque(maxlen=TICKETS_KEPT)
+        self._next_ticket = 0
+        self._closed = False
+        self.rebuild(image_count)
+
+    @property
+    def device_name(self) -> str:
+        """Return the Vulkan device's name."""
+        return self._device.physical.name
+
+    @property
+    def device_is_software(self) -> bool:
+        """Tell whether the device is a CPU implementation."""
+        return self._device.physical.is_software
+
+    @property
+    def device_uuid(self) -> str:
+        """Return the device's uuid, hyphenated hexadecimal."""
+        return self._device.physical.uuid
+
+    @property
+    def pci_bus_id(self) -> str:
+        """Return `0000:01:00.0`, or "" when unknown."""
+        return self._device.physical.pci_bus_id
+
+    @property
+    def gpu_times_missing(self) -> str:
+        """Return why GPU times are missing, or "" when they are not."""
+        return self._clock.unavailable
+
+    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+        """Make room for `slots` pictures of a format; a new format rebuilds the conversion (nothing in flight then)."""
+        self._renderer.prepare(picture_format, slots)
+
+    def upload(self, picture: Picture, slot: int) -> int:
+        """Copy a picture into a staging slot and return the bytes copied."""
+        return self._renderer.upload(picture, slot)
+
+    def render(self, slot: int, image_index: int) -> int:
+        """Submit the conversion of a slot into an image and return its ticket; never waits for this frame's GPU work.
+
+        With `FRAMES_IN_FLIGHT` frames in work already it waits for the oldest of them.
+
+        Raises:
+            SinkError: the device is lost or hangs.
+        """
+        context = self._renderer.next_context()
+        if not self._renderer.wait_free(context, time.monotonic_ns() + MAX_WAIT_NS):
+            raise SinkError("The GPU has not finished a frame for two seconds; restart the engine.")
+        self._submissions.append(self._renderer.submit(context, slot, self._targets[image_index], None))
+        self._next_ticket += 1
+        return self._next_ticket - 1
+
+    def gpu_times(self, ticket: int) -> tuple[int, int] | None:
+        """Return when the GPU began and ended a frame, CLOCK_MONOTONIC ns; None while it runs.
+
+        Both are `NO_STAMP_NS` where the driver cannot map its clock (`gpu_times_missing`).
+
+        Raises:
+            KeyError: the ticket is older than those kept.
+        """
+        submission = self._submission(ticket)
+        if not self._renderer.poll(submission):
+            return None
+        return submission.gpu_start_ns, submission.gpu_end_ns
+
+    def wait(self, ticket: int, timeout_ns: int) -> bool:
+        """Wait until the GPU is done with a frame; False on time-out."""
+        return self._renderer.wait(self._submission(ticket), timeout_ns)
+
+    def capture(self, image_index: int, path: Path) -> None:
+        """Write an image as PNG. It must have been rendered into.
+
+        Raises:
+            SinkError: the file cannot be written, or the device is lost.
+        """
+        rgb = read_target(self._renderer, self._targets[image_index])
+        try:
+            write_png(path, rgb)
+        except OSError as error:
+            raise SinkError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
+
+    def rebuild(self, image_count: int) -> None:
+        """Have `image_count` fresh images; waits for frames in flight."""
+        vk = api.vk
+        self._renderer.wait_all()
+        self._close_images()
+        usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT
+        for _ in range(image_count):
+            image = DeviceImage(self._device, self._renderer.target_format, *self._size, usage)
+            self._images.append(image)
+            self._targets.append(
+                RenderTarget(image.handle, image.view, self._size, vk.VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL)
+            )
+
+    def validation_messages(self) -> list[str]:
+        """Return what the validation layer said so far."""
+        return self._instance.validation_messages()
+
+    def live_objects(self) -> dict[str, int]:
+        """Return kind → number of Vulkan objects alive."""
+        return self._instance.live_objects()
+
+    def close(self) -> None:
+        """Free everything. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._clock.close()
+        self._device.wait_idle()
+        self._close_images()
+        self._renderer.close()
+        self._device.close()
+        self._instance.close()
+
+    def _submission(self, ticket: int) -> Submission:
+        age = self._next_ticket - ticket
+        if not 1 <= age <= len(self._submissions):
+            raise KeyError(f"ticket {ticket} is not among the last {len(self._submissions)}")
+        return self._submissions[-age]
+
+    def _close_images(self) -> None:
+        for image in self._images:
+            image.close()
+        self._images.clear()
+        self._targets.clear()
+
+
+def open_offscreen_renderer(
+    image_count: int, width: int, height: int, *, validation: bool, device: str
+) -> OffscreenRenderer:
+    """Return a renderer on the best device (or the one `device` names) with `image_count` images.
+
+    Raises:
+        SinkError: no Vulkan, or no device that fits; the text says what to do.
+    """
+    instance = open_instance(validation=validation)
+    try:
+        return OffscreenRenderer(instance, image_count, width, height, device)
+    except SinkError:
+        instance.close()
+        raise

@@ -1,0 +1,57 @@
+"""Commands that run once, outside the frames: read-backs and clears."""
+
+from __future__ import annotations
+
+from app.core.errors import SinkError
+from app.engine.vulkan import api
+from app.engine.vulkan.api import Handle, ffi
+from app.engine.vulkan.device import Device
+from app.engine.vulkan.results import TIMEOUT, check
+
+MAX_WAIT_NS = 2_000_000_000
+
+
+class OneTimeCommands:
+    """One command buffer with a pool and fence of its own; `begin`, record, `run`, `close`."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._pool: Handle = device.create(
+            "CommandPool", api.struct("VkCommandPoolCreateInfo", queueFamilyIndex=device.family.index)
+        )
+        self._fence: Handle = device.create("Fence", api.struct("VkFenceCreateInfo"))
+        info = api.struct(
+            "VkCommandBufferAllocateInfo",
+            commandPool=self._pool,
+            level=api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+            commandBufferCount=1,
+        )
+        self._buffers = ffi.new("VkCommandBuffer[1]")
+        check(device.functions.vkAllocateCommandBuffers(device.handle, info, self._buffers), "vkAllocateCommandBuffers")
+
+    def begin(self) -> Handle:
+        """Begin the command buffer and return it."""
+        info = api.struct("VkCommandBufferBeginInfo", flags=api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+        check(self._device.functions.vkBeginCommandBuffer(self._buffers[0], info), "vkBeginCommandBuffer")
+        return self._buffers[0]
+
+    def run(self) -> None:
+        """Submit, and wait until the GPU is done.
+
+        Raises:
+            SinkError: the device is lost or hangs.
+        """
+        functions = self._device.functions
+        check(functions.vkEndCommandBuffer(self._buffers[0]), "vkEndCommandBuffer")
+        info = api.struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=self._buffers)
+        check(functions.vkQueueSubmit(self._device.queue, 1, info, self._fence), "vkQueueSubmit")
+        fences = ffi.new("VkFence[]", [self._fence])
+        code = functions.vkWaitForFences(self._device.handle, 1, fences, 1, MAX_WAIT_NS)
+        if code == TIMEOUT:
+            raise SinkError("The GPU has not finished a copy for two seconds; restart the engine.")
+        check(code, "vkWaitForFences")
+
+    def close(self) -> None:
+        """Free pool and fence."""
+        self._device.destroy("Fence", self._fence)
+        self._device.destroy("CommandPool", self._pool)

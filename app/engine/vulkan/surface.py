@@ -1,0 +1,156 @@
+"""Surfaces the preview is presented to: a headless one, an X11 window of another process, or an X11 window of ours."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from app.config.sink_text import HeadlessSpec, X11Spec
+from app.core.errors import SinkError
+from app.engine.vulkan import api
+from app.engine.vulkan.api import Handle, Struct, ffi
+from app.engine.vulkan.instance import Instance
+from app.engine.vulkan.results import check
+from app.engine.vulkan.xcb import WindowState, XConnection
+
+
+class WindowClosedError(SinkError):
+    """The window was closed or destroyed: nobody looks at the preview any more."""
+
+
+class Surface(Protocol):
+    """Something a swapchain can be made for.
+
+    Attributes:
+        kind: `headless` or `x11`. handle: `VkSurfaceKHR`.
+    """
+
+    kind: str
+    handle: Handle
+
+    def follow(self) -> tuple[int, int]:
+        """Return the present size in pixels, as far as it has been told; cheap enough to be called every frame.
+
+        Raises:
+            WindowClosedError: the window is gone.
+        """
+        ...
+
+    def resize(self, width: int, height: int) -> None:
+        """Take note of a size the user of the window reports; a real window's own word counts more."""
+        ...
+
+    def close(self) -> None:
+        """Destroy the surface and what belongs to it; the swapchain must be gone."""
+        ...
+
+
+class HeadlessSurface:
+    """A surface that shows nothing (VK_EXT_headless_surface): presents complete at once and nothing is paced."""
+
+    kind = "headless"
+
+    def __init__(self, instance: Instance, width: int, height: int) -> None:
+        self._instance = instance
+        self._size = (width, height)
+        info = api.struct("VkHeadlessSurfaceCreateInfoEXT")
+        self.handle = _create_surface(instance, "VK_EXT_headless_surface", "vkCreateHeadlessSurfaceEXT", info)
+
+    def follow(self) -> tuple[int, int]:
+        """Return the size last asked for."""
+        return self._size
+
+    def resize(self, width: int, height: int) -> None:
+        """Take this size."""
+        self._size = (width, height)
+
+    def close(self) -> None:
+        """Destroy the surface."""
+        _destroy_surface(self._instance, self.handle)
+
+
+class X11Surface:
+    """A surface on an X11 window, through xcb on a connection of its own."""
+
+    kind = "x11"
+
+    def __init__(self, instance: Instance, spec: X11Spec, title: str) -> None:
+        self._instance = instance
+        self._connection = XConnection()
+        try:
+            self._window = self._open_window(spec, title)
+            self.handle = self._create()
+        except SinkError:
+            self._connection.close()
+            raise
+        self._hidden = False
+
+    @property
+    def window_id(self) -> int:
+        """Return the X11 window id."""
+        return self._window
+
+    def follow(self) -> tuple[int, int]:
+        """Return the window's size by the events that arrived."""
+        self._state = self._connection.poll_window(self._window, self._state)
+        if not self._state.alive:
+            raise WindowClosedError("The preview window is gone; open the preview again.")
+        if self._state.close_requested:
+            raise WindowClosedError("The preview window was closed.")
+        return (0, 0) if self._hidden else (self._state.width, self._state.height)
+
+    def resize(self, width: int, height: int) -> None:
+        """Zero in either direction hides the window; any other size only shows it, the server knows the real one."""
+        self._hidden = width <= 0 or height <= 0
+
+    def close(self) -> None:
+        """Destroy the surface, then the connection and with it a window of ours."""
+        _destroy_surface(self._instance, self.handle)
+        self._connection.close()
+
+    def _open_window(self, spec: X11Spec, title: str) -> int:
+        if spec.window_id is None:
+            window = self._connection.create_window(spec.width, spec.height, title)
+            self._state = WindowState(spec.width, spec.height, alive=True, close_requested=False)
+            return window
+        self._connection.watch_window(spec.window_id)
+        size = self._connection.window_size(spec.window_id)
+        if size is None:
+            raise SinkError(f"There is no X11 window {spec.window_id:#x}; give the id of a window that exists.")
+        self._state = WindowState(*size, alive=True, close_requested=False)
+        return spec.window_id
+
+    def _create(self) -> Handle:
+        info = api.struct(
+            "VkXcbSurfaceCreateInfoKHR",
+            connection=ffi.cast("xcb_connection_t *", self._connection.address),
+            window=self._window,
+        )
+        return _create_surface(self._instance, "VK_KHR_xcb_surface", "vkCreateXcbSurfaceKHR", info)
+
+
+def open_surface(instance: Instance, spec: HeadlessSpec | X11Spec, *, title: str = "VeoTuner preview") -> Surface:
+    """Return the surface a sink text asks for.
+
+    Raises:
+        SinkError: the driver has no such surface, no X server answers, or the window does not exist.
+    """
+    if isinstance(spec, HeadlessSpec):
+        return HeadlessSurface(instance, spec.width, spec.height)
+    return X11Surface(instance, spec, title)
+
+
+def _create_surface(instance: Instance, extension: str, function: str, info: Struct) -> Handle:
+    if extension not in instance.extensions:
+        raise SinkError(
+            f"The Vulkan driver has no {extension}; update it (Mesa 25 from backports on Debian 12), "
+            "or use another sink."
+        )
+    handle = ffi.new("VkSurfaceKHR *")
+    check(getattr(instance.functions, function)(instance.handle, info, ffi.NULL, handle), function)
+    instance.census.born("SurfaceKHR")
+    return handle[0]
+
+
+def _destroy_surface(instance: Instance, handle: Handle) -> None:
+    instance.functions.vkDestroySurfaceKHR(instance.handle, handle, ffi.NULL)
+    instance.census.died("SurfaceKHR")
