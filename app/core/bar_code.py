@@ -167,13 +167,15 @@ def _sample_cells(
     if y[-1] >= grey.shape[0]:
         return None
     x = np.clip(x, 0, grey.shape[1] - 1)
-    samples: npt.NDArray[np.float32] = grey[np.maximum(y, 0)[:, None], x]
-    return samples.reshape(_ROWS, len(y) // _ROWS, _COLUMNS, len(x) // _COLUMNS).mean(axis=(1, 3))
+    samples = grey[np.maximum(y, 0)[:, None], x].reshape(_ROWS, len(y) // _ROWS, _COLUMNS, len(x) // _COLUMNS)
+    cells: npt.NDArray[np.float32] = samples.mean(axis=(1, 3))
+    return cells
 
 
 def _sample_positions(cells: int, cell_px: float, shift_px: float) -> npt.NDArray[np.intp]:
     inside = _CENTRE if cell_px < _LEAST_AVERAGED_CELL_PX else _AROUND_CENTRE
-    return ((np.arange(cells)[:, None] + inside) * cell_px + shift_px).ravel().astype(np.intp)
+    positions: npt.NDArray[np.float64] = (np.arange(cells)[:, None] + inside) * cell_px + shift_px
+    return positions.ravel().astype(np.intp)
 
 
 def _number_of(cells: npt.NDArray[np.uint8]) -> int | None:

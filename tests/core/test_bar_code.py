@@ -31,7 +31,8 @@ def scaled(grey: npt.NDArray[np.uint8], scale: float, offset: float = 0.0) -> np
     values = grey.astype(float)
     upper = values[y0][:, x0] * (1 - fx) + values[y0][:, x1] * fx
     lower = values[y1][:, x0] * (1 - fx) + values[y1][:, x1] * fx
-    return np.rint(upper * (1 - fy) + lower * fy).astype(np.uint8)
+    mixed: npt.NDArray[np.float64] = np.rint(upper * (1 - fy) + lower * fy)
+    return mixed.astype(np.uint8)
 
 
 def as_rgb(grey: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -1,0 +1,334 @@
+"""A file or URL that FFmpeg can read, decoded in software through PyAV: paced by its timestamps, or running free."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from av.error import FFmpegError, InvalidDataError
+from av.packet import Packet
+from av.video.frame import VideoFrame
+from av.video.plane import VideoPlane
+from av.video.reformatter import VideoReformatter
+from av.video.stream import VideoStream
+
+from app.config.source_text import MediaSpec
+from app.core.clock import NS_PER_S
+from app.core.errors import SourceError
+from app.engine.picture import Picture, Plane
+from app.engine.sources.media_description import describe_media, nominal_rate_hz, picture_kind
+from app.engine.sources.media_opening import is_url, open_media
+from app.engine.sources.pacing import MonotonicPacer, Pacer
+from app.engine.sources.source import Delivery
+from app.engine.sources.timeline import Timeline
+from app.ipc.messages import SourceInfo
+
+FALLBACK_RATE_HZ: Final = Fraction(25)
+"""Taken where a stream gives no believable rate; FFmpeg's own default for streams without one."""
+
+_MOST_READ_ERRORS: Final = 16
+_US_PER_S: Final = 1e6
+
+_Stamps = tuple[int, int]
+"""When a packet was delivered and when it was given to the decoder, CLOCK_MONOTONIC ns."""
+
+
+class MediaFileSource:
+    """Implements `Source` for a file or URL.
+
+    Live: each packet is delivered at its decode timestamp in real time, counted from the first, and decoded at once.
+    The stamps keep to that schedule when the pipeline blocks: a file loses nothing, gets late, and catches up as fast
+    as it decodes. Free: a packet is delivered whenever the decoder wants one.
+
+    Args:
+        spec: what to play and how.
+        pacer: clock and waiting; a test gives one that does not sleep.
+
+    Raises:
+        SourceError: it cannot be played; the text says why and what to do.
+    """
+
+    def __init__(self, spec: MediaSpec, pacer: Pacer | None = None) -> None:
+        self._spec = spec
+        self._pacer: Pacer = pacer or MonotonicPacer()
+        self._media, first_picture = open_media(spec.location, low_delay=not spec.free)
+        self._first_packet = _identity(self._media.probed[0])
+        self._packets = self._remaining_packets()
+        self._ready: deque[Delivery] = deque()
+        self._notices: deque[str] = deque()
+        self._counters = _Counters()
+        stream = self._media.stream
+        rate_hz = nominal_rate_hz(stream)
+        # A stream that claims an impossible rate (90 000 fps) does so because its timestamps are nonsense.
+        self._timestamps_usable = rate_hz is not None or not (stream.average_rate or stream.guessed_rate)
+        self._interval_ns = round(NS_PER_S / (rate_hz or FALLBACK_RATE_HZ))
+        time_base = stream.time_base or 1 / (rate_hz or FALLBACK_RATE_HZ)
+        self._delivery_line = Timeline(time_base, self._interval_ns)
+        self._picture_line = Timeline(time_base, self._interval_ns)
+        self._origin_ns = 0
+        self._restarted_ns = 0
+        self._restart_wanted = True
+        self._interrupted = False
+        self._finished = False
+        self._reformatter = VideoReformatter()
+        self._signature = _signature(first_picture)
+        self._kind = picture_kind(first_picture, stream, self._media.chroma_siting)
+        self._info = self._describe()
+
+    @property
+    def info(self) -> SourceInfo:
+        """What the file turned out to be; replaced when the stream changes its format."""
+        return self._info
+
+    def next(self) -> Delivery | None:
+        """Block until the next picture is decoded; None at the end or after `interrupt`.
+
+        Raises:
+            SourceError: a network stream broke off. A file that is cut short just ends, with a notice.
+        """
+        while not self._interrupted:
+            if self._ready:
+                return self._not_before_restart(self._ready.popleft())
+            if self._finished:
+                return None
+            self._decode_next_packet()
+        return None
+
+    def skip_to_now(self) -> None:
+        """Let the next packet arrive now and the schedule go on from it."""
+        self._restart_wanted = True
+        self._pacer.disturb()
+
+    def interrupt(self) -> None:
+        """Make a blocked `next` return None soon (within the time-out of a network read at worst)."""
+        self._interrupted = True
+        self._pacer.disturb()
+
+    def close(self) -> None:
+        """Close the file; pictures still in use stay valid."""
+        self._ready.clear()
+        self._packets = iter(())
+        self._media.container.close()
+
+    def take_notices(self) -> list[str]:
+        """Return what the user should know since the last call: repairs, damage, what cannot be shown as it is."""
+        notices = [self._notices.popleft() for _ in range(len(self._notices))]
+        return notices + self._counters.news(self._spec.location, self._picture_line.repaired, self._interval_ns)
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _decode_next_packet(self) -> None:
+        packet = self._read_packet()
+        if packet is None:
+            self._drain_decoder()
+            if not (self._spec.loop and not self._interrupted and self._rewind()):
+                self._finished = True
+            return
+        arrive_ns = self._deliver(packet)
+        if arrive_ns is not None:
+            self._decode(packet, (arrive_ns, self._pacer.now_ns()))
+
+    def _read_packet(self) -> Packet[VideoStream] | None:
+        """Return the next packet of the video stream, None at the end of the file or where it cannot be read on."""
+        for _ in range(_MOST_READ_ERRORS):
+            try:
+                return next((packet for packet in self._packets if packet.size), None)
+            except InvalidDataError:
+                # FFmpeg can go on after damage; PyAV's iterator cannot, so it is replaced.
+                self._counters.corrupt_packets += 1
+                self._packets = self._media.container.demux(self._media.stream)
+            except FFmpegError as error:
+                self._break_off(error)
+                return None
+        self._notices.append(f"{self._spec.location}: damaged beyond reading; played up to there")
+        return None
+
+    def _break_off(self, error: FFmpegError) -> None:
+        text = f"{self._spec.location}: the stream broke off ({error.strerror})"
+        if is_url(self._spec.location):
+            self._finished = True
+            raise SourceError(f"{text}; check the network and the server, then start again") from error
+        self._notices.append(f"{text}; played up to there")
+
+    def _deliver(self, packet: Packet[VideoStream]) -> int | None:
+        """Wait until the packet's time and return it; None after `interrupt`."""
+        offset_ns = self._delivery_line.place(packet.dts if self._timestamps_usable else None)
+        while not self._interrupted:
+            if self._restart_wanted:
+                self._restart_wanted = False
+                self._restarted_ns = self._pacer.now_ns()
+                self._origin_ns = self._restarted_ns - offset_ns
+            if self._spec.free:
+                return self._pacer.now_ns()
+            if self._pacer.wait_until_ns(self._origin_ns + offset_ns):
+                return self._origin_ns + offset_ns
+        return None
+
+    def _rewind(self) -> bool:
+        """Go back to the first packet so that the next loop follows without a gap; False when nothing can be read."""
+        media = self._media
+        try:
+            media.decoder.flush_buffers()
+            media.container.seek(media.container.start_time or 0)
+            packets = media.container.demux(media.stream)
+            first = next((packet for packet in packets if packet.size), None)
+        except FFmpegError:
+            first, packets = None, iter(())
+        if first is not None and _identity(first) == self._first_packet:
+            self._packets = chain([first], packets)
+        elif not self._reopen():
+            return False
+        self._delivery_line.restart()
+        self._picture_line.restart()
+        return True
+
+    def _reopen(self) -> bool:
+        """Open the file anew, where seeking does not lead back to the first packet (raw streams, some MPEG-TS)."""
+        try:
+            media, _ = open_media(self._spec.location, low_delay=not self._spec.free)
+        except SourceError as error:
+            self._notices.append(f"the loop ends: {error}")
+            return False
+        self._media.container.close()
+        self._media = media
+        self._packets = self._remaining_packets()
+        return True
+
+    def _remaining_packets(self) -> Iterator[Packet[VideoStream]]:
+        return chain(self._media.probed, self._media.packets)
+
+    # --- decoding -----------------------------------------------------------------------------------------------------
+
+    def _decode(self, packet: Packet[VideoStream], stamps: _Stamps) -> None:
+        packet.opaque = stamps
+        try:
+            frames = self._media.decoder.decode(packet)
+        except InvalidDataError:
+            self._counters.corrupt_packets += 1
+            return
+        self._queue(frames, stamps)
+
+    def _drain_decoder(self) -> None:
+        """Fetch the pictures that the decoder still holds back for reordering."""
+        now_ns = self._pacer.now_ns()
+        try:
+            frames = self._media.decoder.decode(None)
+        except FFmpegError:
+            # At its end already, or nothing decodable left: both mean that no picture is due.
+            return
+        self._queue(frames, (now_ns, now_ns))
+
+    def _queue(self, frames: list[VideoFrame], fallback: _Stamps) -> None:
+        decode_end_ns = self._pacer.now_ns()
+        for frame in frames:
+            # `fallback` is for decoders that do not carry the mark over (none of the common ones).
+            stamps = frame.opaque
+            arrive_ns, decode_start_ns = stamps if isinstance(stamps, tuple) else fallback
+            change = self._note_format(frame)
+            self._ready.append(
+                Delivery(
+                    self._picture(frame),
+                    self._picture_line.place(self._timestamp(frame)),
+                    arrive_ns,
+                    decode_start_ns,
+                    decode_end_ns,
+                    frame.key_frame,
+                    change,
+                )
+            )
+            if frame.is_corrupt:
+                self._counters.damaged_pictures += 1
+
+    def _timestamp(self, frame: VideoFrame) -> int | None:
+        if not self._timestamps_usable:
+            return None
+        # AVI has decode timestamps only; a decoder gives pictures out in their order, so these serve as well.
+        return frame.pts if frame.pts is not None else frame.dts
+
+    def _note_format(self, frame: VideoFrame) -> str:
+        """Follow a change of format inside the stream; return what changed, or ""."""
+        signature = _signature(frame)
+        if signature == self._signature:
+            return ""
+        before, self._signature = self._kind, signature
+        self._kind = picture_kind(frame, self._media.stream, self._media.chroma_siting)
+        change = self._kind.change_since(before)
+        if change:
+            self._info = self._describe()
+        return change
+
+    def _picture(self, frame: VideoFrame) -> Picture:
+        kind = self._kind
+        if kind.rearranged_to:
+            frame = self._reformatter.reformat(frame, format=kind.rearranged_to)
+        planes = frame.planes[: kind.format.plane_count]
+        return Picture(kind.format, tuple([_plane(plane) for plane in planes]), keep=frame)
+
+    def _not_before_restart(self, delivery: Delivery) -> Delivery:
+        """Let pictures that were under way in the decoder when the schedule was moved count as delivered then."""
+        restarted_ns = self._restarted_ns
+        if delivery.arrive_ns < restarted_ns:
+            delivery.arrive_ns = restarted_ns
+            delivery.decode_start_ns = max(delivery.decode_start_ns, restarted_ns)
+            delivery.decode_end_ns = max(delivery.decode_end_ns, restarted_ns)
+        return delivery
+
+    def _describe(self) -> SourceInfo:
+        self._notices.extend(f"{self._spec.location}: {notice}" for notice in self._kind.notices)
+        duration_us = self._media.container.duration
+        return describe_media(
+            self._spec, self._media.stream, self._kind, duration_us / _US_PER_S if duration_us else None
+        )
+
+
+class _Counters:
+    """Faults of the stream, counted by the decode thread and put into words when somebody asks."""
+
+    def __init__(self) -> None:
+        self.corrupt_packets = 0
+        self.damaged_pictures = 0
+        self._told_packets = 0
+        self._told_pictures = 0
+        self._told_repairs = False
+
+    def news(self, location: str, repaired: int, interval_ns: int) -> list[str]:
+        """Return a sentence for each kind of fault that came up since the last call; repairs are told once."""
+        news = []
+        packets, pictures = self.corrupt_packets - self._told_packets, self.damaged_pictures - self._told_pictures
+        self._told_packets += packets
+        self._told_pictures += pictures
+        if packets:
+            news.append(f"{location}: {packets} corrupt {_plural('packet', packets)} skipped")
+        if pictures:
+            news.append(f"{location}: {pictures} {_plural('picture', pictures)} shown with decoding errors")
+        if repaired and not self._told_repairs:
+            self._told_repairs = True
+            rate = f"{NS_PER_S / interval_ns:.6g} fps"
+            news.append(f"{location}: timestamps are missing or broken; such frames are placed by the rate of {rate}")
+        return news
+
+
+def _plane(plane: VideoPlane) -> Plane:
+    stride_bytes = plane.line_size
+    if stride_bytes > 0:
+        return Plane(plane, stride_bytes)
+    # Bottom-up pictures (raw video in AVI): PyAV's buffer starts with the last row.
+    rows = np.frombuffer(plane, np.uint8).reshape(plane.height, -stride_bytes)
+    return Plane(np.ascontiguousarray(rows[::-1]).reshape(-1), -stride_bytes)
+
+
+def _signature(frame: VideoFrame) -> tuple[object, ...]:
+    """Return all that can change the picture format from one frame to the next; compared for every frame."""
+    return (frame.width, frame.height, frame.format.name, frame.colorspace, frame.color_range, frame.rotation)
+
+
+def _identity(packet: Packet[VideoStream]) -> tuple[int | None, int | None, int]:
+    return packet.pts, packet.dts, packet.size
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"

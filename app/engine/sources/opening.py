@@ -1,0 +1,16 @@
+"""Makes the source that a source text asked for."""
+
+from __future__ import annotations
+
+from app.config.source_text import MediaSpec, SyntheticSpec
+from app.engine.sources.media_file import MediaFileSource
+from app.engine.sources.synthetic import SyntheticSource
+
+
+def open_source(spec: SyntheticSpec | MediaSpec) -> SyntheticSource | MediaFileSource:
+    """Open a source.
+
+    Raises:
+        SourceError: it cannot be played; the text names file or URL, fault and cure.
+    """
+    return SyntheticSource(spec) if isinstance(spec, SyntheticSpec) else MediaFileSource(spec)
