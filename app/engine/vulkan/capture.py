@@ -45,7 +45,7 @@ def _read(renderer: Renderer, target: RenderTarget, redraw: FrameContext | None)
     try:
         command_buffer = pool.begin()
         if redraw is not None:
-            renderer.redraw(command_buffer, redraw, target)
+            renderer.draw(command_buffer, redraw, target)
         _copy_out(renderer, command_buffer, target, buffer)
         pool.run()
         pixels = buffer.bytes.reshape(target.height, target.width, 4)

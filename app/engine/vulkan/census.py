@@ -7,7 +7,7 @@ from collections import Counter
 
 
 class ObjectCensus:
-    """How many objects of each kind exist. Creation and destruction are outside the frame path; safe from any thread."""
+    """How many objects of each kind exist. Safe from any thread; never used in the frame path."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

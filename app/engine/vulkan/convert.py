@@ -139,8 +139,8 @@ def _require_images(device: Device, picture_format: PictureFormat) -> None:
     limit = device.max_image_size
     if max(picture_format.width, picture_format.height) > limit:
         raise SinkError(
-            f"A picture of {picture_format.width}×{picture_format.height} is larger than {device.physical.name} can hold "
-            f"({limit} pixels a side); scale the video down."
+            f"A picture of {picture_format.width}×{picture_format.height} is larger than {device.physical.name} can "
+            f"hold ({limit} pixels a side); scale the video down."
         )
 
 

@@ -1,4 +1,4 @@
-"""GPU ticks to CLOCK_MONOTONIC: calibrated pairs taken now and then by a thread of its own, and a robust line through them."""
+"""GPU ticks to CLOCK_MONOTONIC: calibrated pairs, taken by a thread of its own, and a robust line through them."""
 
 from __future__ import annotations
 

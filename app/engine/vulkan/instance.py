@@ -159,7 +159,7 @@ def _extension_names() -> set[str]:
 def _layer_names() -> set[str]:
     items = enumerate_items(
         "VkLayerProperties",
-        lambda count, out: lib.vkEnumerateInstanceLayerProperties(count, out),
+        lib.vkEnumerateInstanceLayerProperties,
         "vkEnumerateInstanceLayerProperties",
     )
     return {api.text(item.layerName) for item in items}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -26,22 +27,41 @@ TICKETS_KEPT: Final = 256
 class OffscreenRenderer:
     """Draws into `image_count` images of one size. Owned by the present thread, save `upload` (process thread).
 
-    A ticket names one rendered frame; the times of the last `TICKETS_KEPT` are kept.
+    A ticket names one rendered frame; the times of the last `TICKETS_KEPT` are kept. It owns the instance it is given,
+    also when it cannot be made.
     """
 
     def __init__(self, instance: Instance, image_count: int, width: int, height: int, device: str) -> None:
         self._instance = instance
         self._size = (width, height)
-        physical, family = choose_physical_device(instance, None, device)
-        self._device = Device(instance, physical, family, presents=False)
-        self._clock = GpuClock(self._device, instance)
-        self._renderer = Renderer(self._device, self._clock, api.vk.VK_FORMAT_R8G8B8A8_UNORM, FRAMES_IN_FLIGHT)
         self._images: list[DeviceImage] = []
         self._targets: list[RenderTarget] = []
         self._submissions: deque[Submission] = deque(maxlen=TICKETS_KEPT)
         self._next_ticket = 0
-        self._closed = False
-        self.rebuild(image_count)
+        with ExitStack() as stack:
+            stack.callback(instance.close)
+            physical, family = choose_physical_device(instance, None, device)
+            self._device = Device(instance, physical, family, presents=False)
+            stack.callback(self._device.close)
+            self._clock = GpuClock(self._device, instance)
+            stack.callback(self._clock.close)
+            rgba = api.vk.VK_FORMAT_R8G8B8A8_UNORM
+            self._renderer = Renderer(self._device, self._clock, rgba, FRAMES_IN_FLIGHT)
+            stack.callback(self._renderer.close)
+            stack.callback(self._close_images)
+            stack.callback(self._device.wait_idle)
+            self.rebuild(image_count)
+            self._parts = stack.pop_all()
+
+    @property
+    def width(self) -> int:
+        """Return the width of the images in pixels."""
+        return self._size[0]
+
+    @property
+    def height(self) -> int:
+        """Return the height of the images in pixels."""
+        return self._size[1]
 
     @property
     def device_name(self) -> str:
@@ -87,7 +107,8 @@ class OffscreenRenderer:
         context = self._renderer.next_context()
         if not self._renderer.wait_free(context, time.monotonic_ns() + MAX_WAIT_NS):
             raise SinkError("The GPU has not finished a frame for two seconds; restart the engine.")
-        self._submissions.append(self._renderer.submit(context, slot, self._targets[image_index], None))
+        self._renderer.record(context, slot, self._targets[image_index])
+        self._submissions.append(self._renderer.queue(context, None))
         self._next_ticket += 1
         return self._next_ticket - 1
 
@@ -121,12 +142,12 @@ class OffscreenRenderer:
             raise SinkError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
 
     def rebuild(self, image_count: int) -> None:
-        """Have `image_count` fresh images; waits for frames in flight."""
+        """Have `image_count` images; those that stay keep what they show. Waits for frames in flight."""
         vk = api.vk
         self._renderer.wait_all()
-        self._close_images()
+        self._close_images(image_count)
         usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT
-        for _ in range(image_count):
+        while len(self._images) < image_count:
             image = DeviceImage(self._device, self._renderer.target_format, *self._size, usage)
             self._images.append(image)
             self._targets.append(
@@ -143,15 +164,7 @@ class OffscreenRenderer:
 
     def close(self) -> None:
         """Free everything. A second call does nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        self._clock.close()
-        self._device.wait_idle()
-        self._close_images()
-        self._renderer.close()
-        self._device.close()
-        self._instance.close()
+        self._parts.close()
 
     def _submission(self, ticket: int) -> Submission:
         age = self._next_ticket - ticket
@@ -159,11 +172,11 @@ class OffscreenRenderer:
             raise KeyError(f"ticket {ticket} is not among the last {len(self._submissions)}")
         return self._submissions[-age]
 
-    def _close_images(self) -> None:
-        for image in self._images:
+    def _close_images(self, kept: int = 0) -> None:
+        for image in self._images[kept:]:
             image.close()
-        self._images.clear()
-        self._targets.clear()
+        del self._images[kept:]
+        del self._targets[kept:]
 
 
 def open_offscreen_renderer(
@@ -174,9 +187,4 @@ def open_offscreen_renderer(
     Raises:
         SinkError: no Vulkan, or no device that fits; the text says what to do.
     """
-    instance = open_instance(validation=validation)
-    try:
-        return OffscreenRenderer(instance, image_count, width, height, device)
-    except SinkError:
-        instance.close()
-        raise
+    return OffscreenRenderer(open_instance(validation=validation), image_count, width, height, device)

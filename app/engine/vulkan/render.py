@@ -83,10 +83,11 @@ def place(picture_format: PictureFormat, size: tuple[int, int]) -> Placement:
 class Submission:
     """A frame given to the GPU. Times are CLOCK_MONOTONIC ns, `NO_STAMP_NS` until finished or without calibration."""
 
-    __slots__ = ("context", "finished", "gpu_end_ns", "gpu_start_ns")
+    __slots__ = ("context", "finished", "gpu_end_ns", "gpu_start_ns", "stamped")
 
-    def __init__(self, context: FrameContext) -> None:
+    def __init__(self, context: FrameContext, *, stamped: bool) -> None:
         self.context = context
+        self.stamped = stamped
         self.finished = False
         self.gpu_start_ns = NO_STAMP_NS
         self.gpu_end_ns = NO_STAMP_NS
@@ -197,19 +198,65 @@ class Renderer:
         submission = context.submission
         return submission is None or self.wait(submission, max(0, deadline_ns - time.monotonic_ns()))
 
-    def submit(self, context: FrameContext, slot: int, target: RenderTarget, signal: Handle | None) -> Submission:
-        """Record and submit the frame in a staging slot into a target. Never waits.
+    def record(self, context: FrameContext, slot: int, target: RenderTarget) -> None:
+        """Record the frame in a staging slot into a target; `context` must be free, `queue` follows."""
+        assert self._conversion is not None, "prepare comes first"
+        assert self._ring is not None, "prepare comes first"
+        vk, functions = api.vk, self._functions
+        command_buffer = self.begin(context)
+        self._stamp(context, 0)
+        staging = self._ring[slot]
+        planes = self._conversion.planes[context.index]
+        count = len(planes.images)
+        transfer, fragment = vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT
+        functions.vkCmdPipelineBarrier(
+            command_buffer, fragment, transfer, 0, 0, ffi.NULL, 0, ffi.NULL, count, planes.to_transfer
+        )
+        layout = vk.VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL
+        for index, image in enumerate(planes.images):
+            functions.vkCmdCopyBufferToImage(
+                command_buffer, staging.buffer, image.handle, layout, 1, staging.regions + index
+            )
+        functions.vkCmdPipelineBarrier(
+            command_buffer, transfer, fragment, 0, 0, ffi.NULL, 0, ffi.NULL, count, planes.to_sampled
+        )
+        self.draw(command_buffer, context, target)
+        self._stamp(context, 1)
+
+    def queue(self, context: FrameContext, signal: Handle | None, *, stamped: bool = True) -> Submission:
+        """Submit what was recorded and return it; never waits. `next_context` moves on.
 
         Args:
-            context: a free one; `next_context` moves on.
             signal: semaphore to signal for presentation; None when nothing was acquired and nothing is presented.
-        """
-        self._record(context, slot, target)
-        return self._queue(context, signal)
+            stamped: the recording took GPU time stamps (`record` does).
 
-    def submit_recorded(self, context: FrameContext, signal: Handle | None) -> Submission:
-        """Submit what the caller recorded into the context's command buffer (see `begin`)."""
-        return self._queue(context, signal)
+        Raises:
+            VulkanError: the device is lost.
+        """
+        functions = self._functions
+        info = context.submit_info
+        presents = signal is not None
+        info.waitSemaphoreCount = info.signalSemaphoreCount = int(presents)
+        if presents:
+            context.signals[0] = signal
+        check(functions.vkEndCommandBuffer(context.command_buffer), "vkEndCommandBuffer")
+        check(functions.vkResetFences(self.device.handle, 1, context.fences), "vkResetFences")
+        submission = Submission(context, stamped=stamped)
+        check(functions.vkQueueSubmit(self.device.queue, 1, info, context.fence), "vkQueueSubmit")
+        context.submission = submission
+        self._serial += 1
+        return submission
+
+    def discard_acquired(self, context: FrameContext) -> None:
+        """Use up the signalled acquire semaphore of an image that will not be presented; waits for the end of it."""
+        info = api.struct(
+            "VkSubmitInfo",
+            waitSemaphoreCount=1,
+            pWaitSemaphores=context.submit_info.pWaitSemaphores,
+            pWaitDstStageMask=context.submit_info.pWaitDstStageMask,
+        )
+        check(self._functions.vkQueueSubmit(self.device.queue, 1, info, ffi.NULL), "vkQueueSubmit")
+        self.device.wait_idle()
 
     def begin(self, context: FrameContext) -> Handle:
         """Begin the context's command buffer and return it, for work that is no frame."""
@@ -250,60 +297,8 @@ class Renderer:
             if context.submission is not None and not self.wait(context.submission, MAX_WAIT_NS):
                 raise SinkError("The GPU has not finished a frame for two seconds; restart the engine.")
 
-    def redraw(self, command_buffer: Handle, context: FrameContext, target: RenderTarget) -> None:
-        """Record drawing the picture that a context's plane images still hold, into another target."""
-        self._draw(command_buffer, context, target)
-
-    def close(self) -> None:
-        """Free everything; the device must be idle."""
-        self._close_conversion()
-        for context in self.contexts:
-            context.close(self.device)
-        if self._queries is not None:
-            self.device.destroy("QueryPool", self._queries)
-        self.device.destroy("CommandPool", self._command_pool)
-        self.device.census.died("CommandBuffer", len(self.contexts))
-
-    def _queue(self, context: FrameContext, signal: Handle | None) -> Submission:
-        functions = self._functions
-        info = context.submit_info
-        presents = signal is not None
-        info.waitSemaphoreCount = info.signalSemaphoreCount = int(presents)
-        if presents:
-            context.signals[0] = signal
-        check(functions.vkEndCommandBuffer(context.command_buffer), "vkEndCommandBuffer")
-        check(functions.vkResetFences(self.device.handle, 1, context.fences), "vkResetFences")
-        submission = Submission(context)
-        check(functions.vkQueueSubmit(self.device.queue, 1, info, context.fence), "vkQueueSubmit")
-        context.submission = submission
-        self._serial += 1
-        return submission
-
-    def _record(self, context: FrameContext, slot: int, target: RenderTarget) -> None:
-        assert self._conversion is not None, "prepare comes first"
-        assert self._ring is not None, "prepare comes first"
-        vk, functions = api.vk, self._functions
-        command_buffer = self.begin(context)
-        self._stamp(context, 0)
-        staging = self._ring[slot]
-        planes = self._conversion.planes[context.index]
-        count = len(planes.images)
-        transfer, fragment = vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT
-        functions.vkCmdPipelineBarrier(
-            command_buffer, fragment, transfer, 0, 0, ffi.NULL, 0, ffi.NULL, count, planes.to_transfer
-        )
-        layout = vk.VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL
-        for index, image in enumerate(planes.images):
-            functions.vkCmdCopyBufferToImage(
-                command_buffer, staging.buffer, image.handle, layout, 1, staging.regions + index
-            )
-        functions.vkCmdPipelineBarrier(
-            command_buffer, transfer, fragment, 0, 0, ffi.NULL, 0, ffi.NULL, count, planes.to_sampled
-        )
-        self._draw(command_buffer, context, target)
-        self._stamp(context, 1)
-
-    def _draw(self, command_buffer: Handle, context: FrameContext, target: RenderTarget) -> None:
+    def draw(self, command_buffer: Handle, context: FrameContext, target: RenderTarget) -> None:
+        """Record drawing the picture that a context's plane images hold into a target."""
         assert self._conversion is not None, "prepare comes first"
         vk, functions, conversion = api.vk, self._functions, self._conversion
         placement = self.placement((target.width, target.height))
@@ -329,6 +324,16 @@ class Renderer:
             command_buffer, output, target.final_stage, 0, 0, ffi.NULL, 0, ffi.NULL, 1, target.to_final
         )
 
+    def close(self) -> None:
+        """Free everything; the device must be idle."""
+        self._close_conversion()
+        for context in self.contexts:
+            context.close(self.device)
+        if self._queries is not None:
+            self.device.destroy("QueryPool", self._queries)
+        self.device.destroy("CommandPool", self._command_pool)
+        self.device.census.died("CommandBuffer", len(self.contexts))
+
     def _stamp(self, context: FrameContext, which: int) -> None:
         """Write the frame's start (0) or end (1) stamp; the start also resets both."""
         if self._queries is None:
@@ -342,7 +347,7 @@ class Renderer:
 
     def _finish(self, submission: Submission) -> None:
         submission.finished = True
-        if self._queries is None:
+        if self._queries is None or not submission.stamped:
             return
         code = self._functions.vkGetQueryPoolResults(
             self.device.handle, self._queries, 2 * submission.context.index, 2, 16, self._ticks, 8,

@@ -86,7 +86,7 @@ class StagingSlot:
 
 
 class StagingRing:
-    """Staging slots for pictures of one format. `write` belongs to the process thread, the rest to the present thread."""
+    """Staging slots for pictures of one format. `write` belongs to the process thread, all else to the present one."""
 
     def __init__(self, device: Device, picture_format: PictureFormat, slots: int) -> None:
         self._device = device

@@ -214,13 +214,13 @@ class XConnection:
             configure = self._ffi.cast("xcb_configure_notify_event_t *", event)
             if configure.window == window:
                 return state._replace(width=int(configure.width), height=int(configure.height))
-        elif kind == _EVENT_DESTROY_NOTIFY:
-            if self._ffi.cast("xcb_destroy_notify_event_t *", event).window == window:
-                return state._replace(alive=False)
-        elif kind == _EVENT_CLIENT_MESSAGE:
-            # The only client message a window of ours asks for is WM_DELETE_WINDOW.
-            if self._ffi.cast("xcb_client_message_event_t *", event).window == window:
-                return state._replace(close_requested=True)
+        destroyed = self._ffi.cast("xcb_destroy_notify_event_t *", event)
+        if kind == _EVENT_DESTROY_NOTIFY and destroyed.window == window:
+            return state._replace(alive=False)
+        message = self._ffi.cast("xcb_client_message_event_t *", event)
+        # The only client message a window of ours asks for is WM_DELETE_WINDOW.
+        if kind == _EVENT_CLIENT_MESSAGE and message.window == window:
+            return state._replace(close_requested=True)
         return state
 
     def _require(self, cookie: Any, sentence: str) -> None:

@@ -1,0 +1,443 @@
+"""The swapchain sink: presents into an X11 window or a headless surface through Vulkan."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from app.config.sink_text import HeadlessSpec, X11Spec
+from app.core.clock import NO_STAMP_NS, NS_PER_MS
+from app.core.errors import SinkError
+from app.core.vocabulary import Fate, PresentMode
+from app.engine.frame import Frame
+from app.engine.picture import Picture, PictureFormat
+from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
+from app.engine.vulkan import api
+from app.engine.vulkan.capture import read_last_picture
+from app.engine.vulkan.clearing import ClearLoop, probe_pacing
+from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
+from app.engine.vulkan.display_time import DisplayWatcher, Presentation
+from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.instance import Instance, open_instance
+from app.engine.vulkan.memory import Bytes
+from app.engine.vulkan.physical_device import choose_physical_device
+from app.engine.vulkan.png import write_png
+from app.engine.vulkan.present_fences import PresentFences
+from app.engine.vulkan.render import Renderer
+from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
+from app.engine.vulkan.surface import Surface, open_surface
+from app.engine.vulkan.swapchain import SurfaceOffer, SurfaceReader, Swapchain
+from app.ipc.messages import SinkInfo
+
+FRAMES_IN_FLIGHT: Final = 3
+
+_SETTLE_NS: Final = 300 * NS_PER_MS
+"""How long a rebuild waits for display times before it gives them up."""
+
+_HIDDEN_WAIT_NS: Final = 20 * NS_PER_MS
+_OPENED: Final = "opened"
+_POLL_S: Final = 0.0002
+_FIFO_MODES: Final = (PresentMode.FIFO, PresentMode.FIFO_RELAXED)
+
+
+class SwapchainSink:
+    """Implements `Sink` on a Vulkan swapchain. Everything but `upload` belongs to the present thread.
+
+    It owns the instance it is given, also when it cannot be made.
+    """
+
+    def __init__(self, instance: Instance, spec: HeadlessSpec | X11Spec, request: SinkRequest, device: str) -> None:
+        self._instance = instance
+        self._request = request
+        self._swapchain: Swapchain | None = None
+        self._pending: deque[Presentation] = deque()
+        self._settled: list[Settled] = []
+        self._held: int | None = None
+        self._last: Presentation | None = None
+        self._stale = ""
+        self._suboptimal_is_final = False
+        self._paces_fifo: bool | None = None
+        with ExitStack() as stack:
+            stack.callback(instance.close)
+            self._open(spec, device, stack)
+            self._build(_OPENED)
+            self._parts = stack.pop_all()
+
+    def _open(self, spec: HeadlessSpec | X11Spec, device: str, stack: ExitStack) -> None:
+        """Open surface, device and what lives as long as they do; `stack` closes them in the opposite order."""
+        instance = self._instance
+        self._surface: Surface = open_surface(instance, spec)
+        stack.callback(self._surface.close)
+        self._followed = self._surface.follow()
+        physical, family = choose_physical_device(instance, self._surface.handle, device)
+        self._device = Device(instance, physical, family, presents=True)
+        stack.callback(self._device.close)
+        self._reader = SurfaceReader(instance, self._device, self._surface.handle)
+        self._clock = GpuClock(self._device, instance)
+        stack.callback(self._clock.close)
+        self._renderer = Renderer(self._device, self._clock, self._reader.surface_format[0], FRAMES_IN_FLIGHT)
+        stack.callback(self._renderer.close)
+        self._fences = PresentFences(self._device) if SWAPCHAIN_MAINTENANCE in self._device.extensions else None
+        if self._fences is not None:
+            stack.callback(self._fences.close)
+        stack.callback(self._close_swapchain)
+        self._watcher = DisplayWatcher(self._device)
+        stack.callback(self._watcher.close)
+
+    @property
+    def info(self) -> SinkInfo:
+        """What was granted; another object after every rebuild."""
+        return self._info
+
+    def grid(self) -> RefreshGrid | None:
+        """Return None: without display timing the driver does not tell when refreshes happen."""
+        return None
+
+    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+        """Make room for `slots` pictures of a format; a new format rebuilds the conversion."""
+        if picture_format != self._renderer.picture_format:
+            self._last = None
+        self._renderer.prepare(picture_format, slots)
+
+    def upload(self, picture: Picture, slot: int) -> int:
+        """Copy a picture into a staging slot and return the bytes copied."""
+        return self._renderer.upload(picture, slot)
+
+    def acquire(self, deadline_ns: int) -> int | None:
+        """Return a free image; None at the deadline, or when there is nothing to present to.
+
+        An image acquired earlier and never presented is returned again.
+
+        Raises:
+            SinkError: device or surface lost, or the window closed.
+        """
+        while True:
+            self._follow()
+            if self._stale:
+                self._build(self._stale)
+            if self._swapchain is None or min(self._followed) <= 0:
+                _wait_hidden(deadline_ns)
+                return None
+            if self._held is not None:
+                return self._held
+            if self._try_acquire(self._swapchain, deadline_ns):
+                return self._held
+            if not self._stale or time.monotonic_ns() >= deadline_ns:
+                return None
+
+    def present(self, frame: Frame, image_index: int) -> None:
+        """Record, submit and queue a frame for display; never waits for the GPU.
+
+        Raises:
+            SinkError: device or surface lost.
+        """
+        swapchain, renderer = self._swapchain, self._renderer
+        assert swapchain is not None, "acquire comes first"
+        context = renderer.next_context()
+        renderer.record(context, frame.slot, swapchain.targets[image_index])
+        frame.submit_ns = time.monotonic_ns()
+        submission = renderer.queue(context, swapchain.present_semaphores[image_index])
+        self._held = None
+        fence = self._fences.take() if self._fences is not None else None
+        frame.present_call_ns = time.monotonic_ns()
+        code = swapchain.present(image_index, fence)
+        frame.present_return_ns = time.monotonic_ns()
+        presentation = Presentation(frame, submission, swapchain.handle, swapchain.presents, fence)
+        self._pending.append(presentation)
+        self._take_present_result(presentation, code)
+
+    def collect(self) -> Sequence[Settled]:
+        """Return the frames whose fate became known.
+
+        Raises:
+            SinkError: the device was lost.
+        """
+        if self._watcher.fault is not None:
+            raise self._watcher.fault
+        while self._pending and self._is_settled(self._pending[0]):
+            self._settled.append(self._settle(self._pending.popleft()))
+        if not self._settled:
+            return ()
+        settled, self._settled = self._settled, []
+        return settled
+
+    def next_event_ns(self) -> int | None:
+        """Return None: presentation tells nobody beforehand when it will be done."""
+        return None
+
+    def rebuild(self, request: SinkRequest) -> None:
+        """Apply a present mode and image count; frames in flight settle first."""
+        self._request = request
+        self._build("configuration")
+
+    def resize(self, width: int, height: int) -> None:
+        """Follow the window; zero in either direction stops presenting until the next call."""
+        self._surface.resize(width, height)
+
+    def drain(self, deadline_ns: int) -> Sequence[Settled]:
+        """Wait for frames in flight to settle, until the deadline at most."""
+        settled = list(self.collect())
+        while self._pending and time.monotonic_ns() < deadline_ns:
+            time.sleep(_POLL_S)
+            settled += self.collect()
+        return settled
+
+    def pending(self) -> Sequence[Frame]:
+        """Return frames presented but not settled."""
+        return [presentation.frame for presentation in self._pending]
+
+    def repeated(self) -> int | None:
+        """Return None: refreshes are not known here."""
+        return None
+
+    def capture(self, path: Path) -> int:
+        """Write the last presented picture as PNG, at the size it has on the screen, and return its frame id.
+
+        The read-back happens here (one draw and one copy); compressing and writing take most of the time and drop the
+        GIL, but the call returns only when the file is there. `start_capture` does that part in a thread.
+
+        Raises:
+            SinkError: nothing was presented yet, or the file cannot be written.
+        """
+        frame_id, rgb = self._read_last()
+        _write(path, rgb)
+        return frame_id
+
+    def start_capture(self, path: Path) -> PendingCapture:
+        """Like `capture`, but return as soon as the picture is read back; a thread writes the file."""
+        frame_id, rgb = self._read_last()
+        return PendingCapture(path, frame_id, rgb)
+
+    def present_cleared(self, count: int, limit_ns: int) -> list[int]:
+        """Present black images as fast as the driver takes them, for the bench; return the stamps of the returns, ns."""
+        assert self._swapchain is not None, "there is nothing to present to"
+        return ClearLoop(self._renderer, self._swapchain).run(count, limit_ns)
+
+    def validation_messages(self) -> list[str]:
+        """Return what the validation layer said so far."""
+        return self._instance.validation_messages()
+
+    def live_objects(self) -> dict[str, int]:
+        """Return kind → number of Vulkan objects alive."""
+        return self._instance.live_objects()
+
+    def close(self) -> None:
+        """Free everything. A second call does nothing."""
+        for presentation in self._pending:
+            presentation.abandoned = True
+        self._parts.close()
+
+    def _follow(self) -> None:
+        size = self._surface.follow()
+        if size != self._followed:
+            self._followed = size
+            if min(size) > 0 and (self._swapchain is None or size != self._swapchain.extent):
+                self._stale = "the window changed its size"
+
+    def _try_acquire(self, swapchain: Swapchain, deadline_ns: int) -> bool:
+        """Acquire once; False on time-out or when the swapchain turned out stale."""
+        context = self._renderer.next_context()
+        if not self._renderer.wait_free(context, deadline_ns):
+            return False
+        timeout_ns = max(0, deadline_ns - time.monotonic_ns())
+        code, image_index = swapchain.acquire(context.acquire_semaphore, timeout_ns)
+        if code in (SUCCESS, SUBOPTIMAL):
+            # SUBOPTIMAL is a success: the image is ours and must be presented; the rebuild comes after it.
+            self._held = image_index
+            return True
+        if code == OUT_OF_DATE:
+            self._stale = "the window changed"
+        elif code not in (TIMEOUT, NOT_READY):
+            check(code, "vkAcquireNextImageKHR")
+        return False
+
+    def _take_present_result(self, presentation: Presentation, code: int) -> None:
+        if code == OUT_OF_DATE:
+            self._stale = "the window changed"
+            presentation.fate = Fate.COMPOSITOR_DISCARDED
+            presentation.displayed_ns = presentation.frame.present_return_ns
+            return
+        if code not in (SUCCESS, SUBOPTIMAL):
+            check(code, "vkQueuePresentKHR")
+        if code == SUBOPTIMAL and not self._suboptimal_is_final:
+            self._stale = "the window changed"
+        self._last = presentation
+        self._watcher.watch(presentation)
+
+    def _is_settled(self, presentation: Presentation) -> bool:
+        return (
+            presentation.displayed_ns != NO_STAMP_NS
+            and self._renderer.poll(presentation.submission)
+            and (self._fences is None or self._fences.is_free(presentation.fence))
+        )
+
+    def _settle(self, presentation: Presentation) -> Settled:
+        frame, submission = presentation.frame, presentation.submission
+        frame.gpu_start_ns, frame.gpu_end_ns = submission.gpu_start_ns, submission.gpu_end_ns
+        if presentation.fate is Fate.DISPLAYED:
+            frame.displayed_ns = presentation.displayed_ns
+            frame.display_time_source = presentation.source
+        if self._fences is not None:
+            self._fences.give_back(presentation.fence)
+        return Settled(frame, presentation.fate)
+
+    def _build(self, reason: str) -> None:
+        """Make the swapchain anew from what surface and configuration say now."""
+        started_ns = time.monotonic_ns()
+        old = self._swapchain
+        self._stale = ""
+        self._settle_in_flight()
+        offer = self._reader.read(self._request.present_mode, self._followed)
+        if min(offer.extent) <= 0:
+            self._close_swapchain()
+            self._info = self._describe(offer, None)
+            return
+        self._swapchain = Swapchain(self._reader, offer, self._request.present_mode, self._request.min_image_count, old)
+        # The same size and mode again means that SUBOPTIMAL is what this surface is, not something a rebuild cures.
+        self._suboptimal_is_final = old is not None and (old.extent, old.mode) == (offer.extent, self._swapchain.mode)
+        if old is not None:
+            old.close()
+        self._renderer.forget_placements()
+        self._probe_pacing(self._swapchain, offer)
+        cost_ms = None if reason == _OPENED else (time.monotonic_ns() - started_ns) / NS_PER_MS
+        self._info = self._describe(offer, cost_ms)
+
+    def _settle_in_flight(self) -> None:
+        """Bring everything in flight to an end, so that the old swapchain can go."""
+        if self._held is not None:
+            self._renderer.discard_acquired(self._renderer.next_context())
+            self._held = None
+        deadline_ns = time.monotonic_ns() + _SETTLE_NS
+        self._settled += self.drain(deadline_ns)
+        for presentation in self._pending:
+            presentation.abandoned = True
+        if self._pending:
+            self._settled += self.drain(deadline_ns + _SETTLE_NS)
+        self._device.wait_idle()
+
+    def _close_swapchain(self) -> None:
+        """End all work of the device and drop the swapchain."""
+        if self._held is not None:
+            self._renderer.discard_acquired(self._renderer.next_context())
+            self._held = None
+        self._device.wait_idle()
+        self._pending.clear()
+        if self._swapchain is not None:
+            self._swapchain.close()
+            self._swapchain = None
+
+    def _probe_pacing(self, swapchain: Swapchain, offer: SurfaceOffer) -> None:
+        clearable = offer.usage & api.vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
+        if self._paces_fifo is None and swapchain.mode in _FIFO_MODES and clearable:
+            self._paces_fifo = probe_pacing(self._renderer, swapchain)
+
+    def _describe(self, offer: SurfaceOffer, rebuild_ms: float | None) -> SinkInfo:
+        physical, swapchain = self._device.physical, self._swapchain
+        granted = swapchain.mode if swapchain is not None else self._request.present_mode
+        return SinkInfo(
+            kind=self._surface.kind,
+            refresh_hz=None,
+            present_mode_requested=str(self._request.present_mode),
+            present_mode_granted=str(granted),
+            grant_reason=swapchain.grant_reason if swapchain is not None else "the window has no area",
+            available_modes=[str(mode) for mode in offer.modes],
+            image_count=len(swapchain.targets) if swapchain is not None else 0,
+            display_time_source=self._watcher.source.label,
+            paces_fifo=self._paces_fifo if granted in _FIFO_MODES else None,
+            device=physical.name,
+            device_is_software=physical.is_software,
+            device_uuid=physical.uuid,
+            pci_bus_id=physical.pci_bus_id,
+            width=offer.extent[0],
+            height=offer.extent[1],
+            rebuild_ms=rebuild_ms,
+            settings=self._settings(offer),
+        )
+
+    def _settings(self, offer: SurfaceOffer) -> dict[str, str]:
+        most = str(offer.most_images) if offer.most_images else "no limit"
+        return {
+            "driver": self._device.physical.driver,
+            "images": f"{offer.least_images} to {most}",
+            "frames in flight": str(FRAMES_IN_FLIGHT),
+            "GPU times": self._clock.unavailable or "calibrated to CLOCK_MONOTONIC",
+            "display times": self._watcher.source.label,
+        }
+
+    def _read_last(self) -> tuple[int, Bytes]:
+        if self._last is None or self._swapchain is None:
+            raise SinkError("No picture has been presented yet; capture again when the preview runs.")
+        rgb = read_last_picture(self._renderer, self._last.submission.context, self._swapchain.extent)
+        return self._last.frame.frame_id, rgb
+
+
+class PendingCapture:
+    """A capture whose file is being written.
+
+    Attributes:
+        frame_id: the frame it shows. width, height: of the picture in pixels. path: the file.
+    """
+
+    def __init__(self, path: Path, frame_id: int, rgb: Bytes) -> None:
+        self.path = path
+        self.frame_id = frame_id
+        self.height, self.width = rgb.shape[:2]
+        self._fault: SinkError | None = None
+        self._thread = threading.Thread(target=self._run, args=(rgb,), name="capture-writer")
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Tell whether the file is written or the attempt has failed."""
+        return not self._thread.is_alive()
+
+    def finish(self) -> None:
+        """Wait for the file.
+
+        Raises:
+            SinkError: it could not be written.
+        """
+        self._thread.join()
+        if self._fault is not None:
+            raise self._fault
+
+    def _run(self, rgb: Bytes) -> None:
+        try:
+            _write(self.path, rgb)
+        except SinkError as error:
+            self._fault = error
+
+
+def open_swapchain_sink(
+    spec: HeadlessSpec | X11Spec, request: SinkRequest, *, validation: bool, device: str
+) -> SwapchainSink:
+    """Return a sink that presents to the surface `spec` names.
+
+    Args:
+        request: present mode and image count to ask for.
+        validation: load the validation layer; its messages are in `validation_messages`.
+        device: part of a device name or a uuid to prefer; "" for the best that can present there.
+
+    Raises:
+        SinkError: no Vulkan, no X server, no such window, no device that fits; the text says what to do.
+    """
+    return SwapchainSink(open_instance(validation=validation), spec, request, device)
+
+
+def _write(path: Path, rgb: Bytes) -> None:
+    try:
+        write_png(path, rgb)
+    except OSError as error:
+        raise SinkError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
+
+
+def _wait_hidden(deadline_ns: int) -> None:
+    """Wait a little while nothing can be presented, so that the caller does not spin."""
+    remaining_ns = min(deadline_ns - time.monotonic_ns(), _HIDDEN_WAIT_NS)
+    if remaining_ns > 0:
+        time.sleep(remaining_ns / 1e9)

@@ -1,0 +1,133 @@
+"""When a presented picture was shown, as well as this driver can tell: a thread that waits in C and stamps.
+
+The ladder, best first: VK_KHR_present_wait, the present fence of VK_EXT_swapchain_maintenance1, the return of the
+present call. Each stamp carries the rung it came from; a fence says only that presentation has let go of the frame's
+resources, which is before the picture is seen.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import Final
+
+from app.core.clock import NO_STAMP_NS
+from app.core.vocabulary import DisplayTimeSource, Fate
+from app.engine.frame import Frame
+from app.engine.vulkan.api import Handle, ffi
+from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
+from app.engine.vulkan.render import Submission
+from app.engine.vulkan.results import OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, VulkanError
+
+WAIT_SLICE_NS: Final = 50_000_000
+"""Longest single wait of the thread, so that it can be ended when a present never completes."""
+
+
+class Presentation:
+    """A frame given to the presentation engine.
+
+    Attributes:
+        frame, submission: what was presented and its GPU work.
+        fence: present fence, None without swapchain_maintenance1. present_id: id within `swapchain`.
+        fate: DISPLAYED unless the present was refused.
+        displayed_ns: CLOCK_MONOTONIC ns, `NO_STAMP_NS` until known. source: the rung it came from.
+        abandoned: nobody waits for the stamp any more.
+    """
+
+    __slots__ = (
+        "abandoned",
+        "displayed_ns",
+        "fate",
+        "fence",
+        "frame",
+        "present_id",
+        "source",
+        "submission",
+        "swapchain",
+    )
+
+    def __init__(
+        self, frame: Frame, submission: Submission, swapchain: Handle, present_id: int, fence: Handle | None
+    ) -> None:
+        self.frame = frame
+        self.submission = submission
+        self.swapchain = swapchain
+        self.present_id = present_id
+        self.fence = fence
+        self.fate = Fate.DISPLAYED
+        self.displayed_ns = NO_STAMP_NS
+        self.source = DisplayTimeSource.NONE
+        self.abandoned = False
+
+
+def best_source(device: Device) -> DisplayTimeSource:
+    """Return the best rung of the ladder that this device has."""
+    if PRESENT_WAIT in device.extensions:
+        return DisplayTimeSource.PRESENT_WAIT
+    if SWAPCHAIN_MAINTENANCE in device.extensions:
+        return DisplayTimeSource.PRESENT_FENCE
+    return DisplayTimeSource.CALL_RETURN
+
+
+class DisplayWatcher:
+    """Stamps presentations in order. The thread holds the GIL for a few microseconds a frame and is blocked in C else.
+
+    Attributes:
+        source: the rung in use.
+        fault: the error that ended the watching (device lost), None while all is well.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self.source = best_source(device)
+        self.fault: VulkanError | None = None
+        self._queue: queue.SimpleQueue[Presentation | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._fences = ffi.new("VkFence[1]")
+        if self.source is not DisplayTimeSource.CALL_RETURN:
+            self._thread = threading.Thread(target=self._run, name="display-watcher", daemon=True)
+            self._thread.start()
+
+    def watch(self, presentation: Presentation) -> None:
+        """Stamp this presentation when it is shown; at once where the driver can tell nothing."""
+        if self._thread is None:
+            presentation.displayed_ns = presentation.frame.present_return_ns
+            presentation.source = DisplayTimeSource.CALL_RETURN
+        else:
+            self._queue.put(presentation)
+
+    def close(self) -> None:
+        """End the thread; presentations it has not stamped stay unstamped."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while (presentation := self._queue.get()) is not None:
+            self._stamp(presentation)
+
+    def _stamp(self, presentation: Presentation) -> None:
+        while True:
+            code = self._wait(presentation)
+            if code != TIMEOUT or presentation.abandoned:
+                break
+        now_ns = time.monotonic_ns()
+        if code in (SUCCESS, SUBOPTIMAL):
+            presentation.source = self.source
+            presentation.displayed_ns = now_ns
+        elif code in (TIMEOUT, OUT_OF_DATE):
+            presentation.source = DisplayTimeSource.CALL_RETURN
+            presentation.displayed_ns = presentation.frame.present_return_ns
+        else:
+            self.fault = VulkanError(code, "waiting for a present")
+
+    def _wait(self, presentation: Presentation) -> int:
+        functions, device = self._device.functions, self._device.handle
+        if self.source is DisplayTimeSource.PRESENT_WAIT:
+            return int(
+                functions.vkWaitForPresentKHR(device, presentation.swapchain, presentation.present_id, WAIT_SLICE_NS)
+            )
+        self._fences[0] = presentation.fence
+        return int(functions.vkWaitForFences(device, 1, self._fences, 1, WAIT_SLICE_NS))

@@ -1,0 +1,285 @@
+"""One swapchain: images, present semaphores, acquire and present by raw calls. A change makes a new one from it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from app.core.errors import SinkError
+from app.core.vocabulary import PresentMode
+from app.engine.vulkan import api
+from app.engine.vulkan.api import Handle, Struct, ffi, lib
+from app.engine.vulkan.device import LATEST_READY, PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
+from app.engine.vulkan.instance import Instance, enumerate_items
+from app.engine.vulkan.memory import create_view
+from app.engine.vulkan.negotiation import (
+    PRESENT_MODE_VALUES,
+    choose_extent,
+    choose_format,
+    grant_image_count,
+    grant_mode,
+)
+from app.engine.vulkan.render import RenderTarget
+from app.engine.vulkan.results import check
+
+MAX_PRESENT_ID: Final = 2**63
+
+
+class SurfaceOffer(NamedTuple):
+    """What a surface offers at this moment.
+
+    Attributes:
+        modes: present modes in the order of `PresentMode`.
+        extent: size in pixels, zero when there is nothing to present to.
+        least_images, most_images: for the granted mode where the driver says so by mode; most 0 is no limit.
+        scaling: `VkPresentScalingFlagBitsEXT` that lets the image differ from the window for a moment, 0 without.
+    """
+
+    modes: tuple[PresentMode, ...]
+    extent: tuple[int, int]
+    least_images: int
+    most_images: int
+    transform: int
+    composite_alpha: int
+    usage: int
+    scaling: int
+
+
+class SurfaceReader:
+    """Asks the driver about a surface.
+
+    Attributes:
+        device, surface: whom it asks about what. surface_format: `VkFormat` and `VkColorSpaceKHR` to present in.
+    """
+
+    def __init__(self, instance: Instance, device: Device, surface: Handle) -> None:
+        self._instance = instance
+        self.device = device
+        self.surface = surface
+        self._physical = device.physical.handle
+        self.surface_format = self._choose_format()
+
+    def read(self, wanted: PresentMode, size: tuple[int, int]) -> SurfaceOffer:
+        """Return what the surface offers for a present mode (or the nearest it has).
+
+        Args:
+            size: wanted size in pixels, used where the surface has none of its own.
+
+        Raises:
+            SurfaceLostError: the window is gone.
+        """
+        modes = self._modes()
+        granted = grant_mode(wanted, modes).mode
+        capabilities, scaling = self._capabilities(granted)
+        return SurfaceOffer(
+            modes=modes,
+            extent=choose_extent(
+                _extent(capabilities.currentExtent),
+                size,
+                _extent(capabilities.minImageExtent),
+                _extent(capabilities.maxImageExtent),
+            ),
+            least_images=capabilities.minImageCount,
+            most_images=capabilities.maxImageCount,
+            transform=capabilities.currentTransform,
+            composite_alpha=capabilities.supportedCompositeAlpha & -capabilities.supportedCompositeAlpha,
+            usage=capabilities.supportedUsageFlags,
+            scaling=scaling,
+        )
+
+    def _modes(self) -> tuple[PresentMode, ...]:
+        values = enumerate_items(
+            "VkPresentModeKHR",
+            lambda count, out: lib.vkGetPhysicalDeviceSurfacePresentModesKHR(self._physical, self.surface, count, out),
+            "vkGetPhysicalDeviceSurfacePresentModesKHR",
+        )
+        usable = (
+            set(values)
+            if LATEST_READY in self.device.extensions
+            else set(values) - {PRESENT_MODE_VALUES[PresentMode.FIFO_LATEST_READY]}
+        )
+        return tuple(mode for mode in PresentMode if PRESENT_MODE_VALUES[mode] in usable)
+
+    def _capabilities(self, mode: PresentMode) -> tuple[Any, int]:
+        """Return `VkSurfaceCapabilitiesKHR` for one mode, and the scaling flag to use."""
+        if SWAPCHAIN_MAINTENANCE not in self.device.extensions:
+            plain = ffi.new("VkSurfaceCapabilitiesKHR *")
+            code = lib.vkGetPhysicalDeviceSurfaceCapabilitiesKHR(self._physical, self.surface, plain)
+            check(code, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR")
+            return plain, 0
+        of_mode = api.struct("VkSurfacePresentModeEXT", presentMode=PRESENT_MODE_VALUES[mode])
+        info = api.struct("VkPhysicalDeviceSurfaceInfo2KHR", pNext=of_mode, surface=self.surface)
+        scaling = api.struct("VkSurfacePresentScalingCapabilitiesEXT")
+        full = api.struct("VkSurfaceCapabilities2KHR", pNext=scaling)
+        get_capabilities = self._instance.functions.vkGetPhysicalDeviceSurfaceCapabilities2KHR
+        check(get_capabilities(self._physical, info, full), "vkGetPhysicalDeviceSurfaceCapabilities2KHR")
+        plain = ffi.new("VkSurfaceCapabilitiesKHR *", full.surfaceCapabilities)
+        return plain, _usable_scaling(scaling)
+
+    def _choose_format(self) -> tuple[int, int]:
+        offered = {
+            (item.format, item.colorSpace)
+            for item in enumerate_items(
+                "VkSurfaceFormatKHR",
+                lambda count, out: lib.vkGetPhysicalDeviceSurfaceFormatsKHR(self._physical, self.surface, count, out),
+                "vkGetPhysicalDeviceSurfaceFormatsKHR",
+            )
+        }
+        chosen = choose_format(offered)
+        if chosen is None:
+            raise SinkError(
+                "The window's surface offers no 8-bit UNORM format; use a window of 24 or 32 bits depth, or --sink "
+                "headless."
+            )
+        return chosen
+
+
+class Swapchain:
+    """A swapchain of one size, present mode and image count.
+
+    Attributes:
+        handle: `VkSwapchainKHR`. offer: what the surface offered when it was made.
+        mode: granted present mode. extent: width and height of the images. targets: one an image.
+        presents: how many presents it has taken, also the newest present id.
+    """
+
+    def __init__(
+        self, reader: SurfaceReader, offer: SurfaceOffer, mode: PresentMode, min_images: int, old: Swapchain | None
+    ) -> None:
+        device = reader.device
+        self._device = device
+        self.offer = offer
+        self.mode, self.grant_reason = grant_mode(mode, offer.modes)
+        self.extent = offer.extent
+        info = _swapchain_info(reader.surface, reader.surface_format, offer, self.mode, min_images)
+        if old is not None:
+            info.oldSwapchain = old.handle
+        self.handle: Handle = device.create("SwapchainKHR", info)
+        images = enumerate_items(
+            "VkImage",
+            lambda count, out: device.functions.vkGetSwapchainImagesKHR(device.handle, self.handle, count, out),
+            "vkGetSwapchainImagesKHR",
+        )
+        self._images = images
+        self._views = [create_view(device, image, reader.surface_format[0]) for image in images]
+        present_layout = api.vk.VK_IMAGE_LAYOUT_PRESENT_SRC_KHR
+        self.targets = [
+            RenderTarget(image, view, self.extent, present_layout)
+            for image, view in zip(images, self._views, strict=True)
+        ]
+        # One present semaphore per image, not per frame in flight: presentation may still wait on it after the
+        # frame's fence has signalled; acquiring the image again proves that it does not any more.
+        self.present_semaphores: list[Handle] = [
+            device.create("Semaphore", api.struct("VkSemaphoreCreateInfo")) for _ in images
+        ]
+        self.presents = 0
+        self._index = ffi.new("uint32_t *")
+        self._prepare_present()
+
+    def acquire(self, semaphore: Handle, timeout_ns: int) -> tuple[int, int]:
+        """Return the result code and, for SUCCESS and SUBOPTIMAL, the index of an image."""
+        code = self._device.functions.vkAcquireNextImageKHR(
+            self._device.handle, self.handle, timeout_ns, semaphore, ffi.NULL, self._index
+        )
+        return code, self._index[0]
+
+    def present(self, image_index: int, fence: Handle | None) -> int:
+        """Queue an image for display and return the result code; waits for the image's present semaphore.
+
+        Args:
+            fence: signalled when presentation has let go of the image's resources (VK_EXT_swapchain_maintenance1).
+        """
+        self._indices[0] = image_index
+        self._semaphores[0] = self.present_semaphores[image_index]
+        self.presents += 1
+        if self._present_ids is not None:
+            self._present_ids[0] = self.presents
+        if fence is not None:
+            self._fences[0] = fence
+            self._info.pNext = self._with_fence
+        else:
+            self._info.pNext = self._without_fence
+        return int(self._device.functions.vkQueuePresentKHR(self._device.queue, self._info))
+
+    def close(self) -> None:
+        """Free it; nothing may be drawn into or presented from it any more."""
+        for semaphore in self.present_semaphores:
+            self._device.destroy("Semaphore", semaphore)
+        for view in self._views:
+            self._device.destroy("ImageView", view)
+        self._device.destroy("SwapchainKHR", self.handle)
+
+    def _prepare_present(self) -> None:
+        """Make the structs of a present once; their constructors cost more than the call."""
+        self._indices = ffi.new("uint32_t[1]")
+        self._semaphores = ffi.new("VkSemaphore[1]")
+        self._fences = ffi.new("VkFence[1]")
+        self._present_ids: Struct | None = None
+        chain = ffi.NULL
+        if PRESENT_WAIT in self._device.extensions:
+            self._present_ids = ffi.new("uint64_t[1]")
+            chain = api.struct("VkPresentIdKHR", swapchainCount=1, pPresentIds=self._present_ids)
+        self._without_fence = chain
+        self._with_fence = chain
+        if SWAPCHAIN_MAINTENANCE in self._device.extensions:
+            self._with_fence = api.struct(
+                "VkSwapchainPresentFenceInfoEXT", pNext=chain, swapchainCount=1, pFences=self._fences
+            )
+        self._info = api.struct(
+            "VkPresentInfoKHR",
+            waitSemaphoreCount=1,
+            pWaitSemaphores=self._semaphores,
+            swapchainCount=1,
+            pSwapchains=ffi.new("VkSwapchainKHR[]", [self.handle]),
+            pImageIndices=self._indices,
+        )
+
+
+def _swapchain_info(
+    surface: Handle, surface_format: tuple[int, int], offer: SurfaceOffer, mode: PresentMode, images: int
+) -> Struct:
+    vk = api.vk
+    usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | (offer.usage & vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT)
+    fields: dict[str, Any] = {}
+    if offer.scaling:
+        fields["pNext"] = api.struct(
+            "VkSwapchainPresentScalingCreateInfoEXT",
+            scalingBehavior=offer.scaling,
+            presentGravityX=vk.VK_PRESENT_GRAVITY_MIN_BIT_EXT,
+            presentGravityY=vk.VK_PRESENT_GRAVITY_MIN_BIT_EXT,
+        )
+    return api.struct(
+        "VkSwapchainCreateInfoKHR",
+        **fields,
+        surface=surface,
+        minImageCount=grant_image_count(images, offer.least_images, offer.most_images),
+        imageFormat=surface_format[0],
+        imageColorSpace=surface_format[1],
+        imageExtent={"width": offer.extent[0], "height": offer.extent[1]},
+        imageArrayLayers=1,
+        imageUsage=usage,
+        preTransform=offer.transform,
+        compositeAlpha=offer.composite_alpha,
+        presentMode=PRESENT_MODE_VALUES[mode],
+        clipped=1,
+    )
+
+
+def _usable_scaling(offered: Struct) -> int:
+    """Return ONE_TO_ONE where it is offered with gravity to the top left, else 0.
+
+    A window grows between the question for its size and the making of the swapchain. Without a scaling behaviour an
+    extent that is then out of date is a validation error that nobody can avoid; with it, it is allowed.
+    """
+    vk = api.vk
+    one_to_one = vk.VK_PRESENT_SCALING_ONE_TO_ONE_BIT_EXT
+    gravity = vk.VK_PRESENT_GRAVITY_MIN_BIT_EXT
+    fits = (
+        offered.supportedPresentScaling & one_to_one
+        and offered.supportedPresentGravityX & gravity
+        and offered.supportedPresentGravityY & gravity
+    )
+    return int(one_to_one) if fits else 0
+
+
+def _extent(extent: Any) -> tuple[int, int]:
+    return int(extent.width), int(extent.height)
