@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from av.sidedata.sidedata import Type as SideDataType
+from av.sidedata.sidedata import SideData
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
@@ -164,8 +164,8 @@ def _shortcomings(frame: VideoFrame, is_rgb: bool) -> list[str]:
 
 def _is_mirrored(frame: VideoFrame) -> bool:
     """Tell whether the display matrix (ISO/IEC 14496-12, 6.2.2, 16.16 fixed point) flips the picture."""
-    matrix = frame.side_data.get(SideDataType.DISPLAYMATRIX)
-    if matrix is None:
+    matrix = frame.side_data.get("DISPLAYMATRIX")
+    if not isinstance(matrix, SideData):
         return False
     a, b, _, c, d, *_ = struct.unpack("=9i", bytes(matrix))
     return bool(a * d - b * c < 0)

@@ -1,4 +1,4 @@
-"""A file or URL that FFmpeg can read, decoded in software through PyAV: paced by its timestamps, or running free."""
+"""A file that FFmpeg can read, decoded in software through PyAV: paced by its timestamps, or running free."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.core.clock import NS_PER_S
 from app.core.errors import SourceError
 from app.engine.picture import Picture, Plane
 from app.engine.sources.media_description import describe_media, nominal_rate_hz, picture_kind
-from app.engine.sources.media_opening import is_url, open_media
+from app.engine.sources.media_opening import open_media
 from app.engine.sources.pacing import MonotonicPacer, Pacer
 from app.engine.sources.source import Delivery
 from app.engine.sources.timeline import Timeline
@@ -38,7 +38,7 @@ _Stamps = tuple[int, int]
 
 
 class MediaFileSource:
-    """Implements `Source` for a file or URL.
+    """Implements `Source` for a video file.
 
     Live: each packet is delivered at its decode timestamp in real time, counted from the first, and decoded at once.
     The stamps keep to that schedule when the pipeline blocks: a file loses nothing, gets late, and catches up as fast
@@ -87,8 +87,7 @@ class MediaFileSource:
     def next(self) -> Delivery | None:
         """Block until the next picture is decoded; None at the end or after `interrupt`.
 
-        Raises:
-            SourceError: a network stream broke off. A file that is cut short just ends, with a notice.
+        A file that is cut short or damaged just ends, with a notice.
         """
         while not self._interrupted:
             if self._ready:
@@ -104,7 +103,7 @@ class MediaFileSource:
         self._pacer.disturb()
 
     def interrupt(self) -> None:
-        """Make a blocked `next` return None soon (within the time-out of a network read at worst)."""
+        """Make a blocked `next` return None soon."""
         self._interrupted = True
         self._pacer.disturb()
 
@@ -142,21 +141,14 @@ class MediaFileSource:
                 self._counters.corrupt_packets += 1
                 self._packets = self._media.container.demux(self._media.stream)
             except FFmpegError as error:
-                self._break_off(error)
+                self._notices.append(f"{self._spec.location}: cannot be read on ({error.strerror}); played up to there")
                 return None
         self._notices.append(f"{self._spec.location}: damaged beyond reading; played up to there")
         return None
 
-    def _break_off(self, error: FFmpegError) -> None:
-        text = f"{self._spec.location}: the stream broke off ({error.strerror})"
-        if is_url(self._spec.location):
-            self._finished = True
-            raise SourceError(f"{text}; check the network and the server, then start again") from error
-        self._notices.append(f"{text}; played up to there")
-
     def _deliver(self, packet: Packet[VideoStream]) -> int | None:
         """Wait until the packet's time and return it; None after `interrupt`."""
-        offset_ns = self._delivery_line.place(packet.dts if self._timestamps_usable else None)
+        offset_ns = self._delivery_line.place(self._decode_timestamp(packet))
         while not self._interrupted:
             if self._restart_wanted:
                 self._restart_wanted = False
@@ -243,6 +235,15 @@ class MediaFileSource:
             if frame.is_corrupt:
                 self._counters.damaged_pictures += 1
 
+    def _decode_timestamp(self, packet: Packet[VideoStream]) -> int | None:
+        if not self._timestamps_usable:
+            return None
+        # Matroska has no decode timestamps and FFmpeg needs some packets to derive them; without reordering they are
+        # the presentation timestamps.
+        if packet.dts is None and not self._media.decoder.has_b_frames:
+            return packet.pts
+        return packet.dts
+
     def _timestamp(self, frame: VideoFrame) -> int | None:
         if not self._timestamps_usable:
             return None
@@ -317,8 +318,8 @@ def _plane(plane: VideoPlane) -> Plane:
     if stride_bytes > 0:
         return Plane(plane, stride_bytes)
     # Bottom-up pictures (raw video in AVI): PyAV's buffer starts with the last row.
-    rows = np.frombuffer(plane, np.uint8).reshape(plane.height, -stride_bytes)
-    return Plane(np.ascontiguousarray(rows[::-1]).reshape(-1), -stride_bytes)
+    rows = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, -stride_bytes)
+    return Plane(np.ascontiguousarray(rows[::-1]).reshape(-1).data, -stride_bytes)
 
 
 def _signature(frame: VideoFrame) -> tuple[object, ...]:

@@ -28,7 +28,6 @@ from app.core.errors import SourceError
 PROBE_PACKETS: Final = 500
 """Packets tried before giving up on a stream that yields no picture; about ten seconds."""
 
-_NETWORK_TIMEOUT_S: Final = 10.0
 _SNIFFED_BYTES: Final = 4096
 _MP4_BOXES_READ: Final = 1000
 
@@ -58,16 +57,11 @@ class OpenedMedia:
     chroma_siting: str
 
 
-def is_url(location: str) -> bool:
-    """Tell whether a location goes to FFmpeg's protocols rather than to a path on this machine."""
-    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", location) is not None
-
-
 def open_media(location: str, *, low_delay: bool) -> tuple[OpenedMedia, VideoFrame]:
-    """Open a file or URL and decode its first picture, to learn its format; playing starts with that picture again.
+    """Open a file and decode its first picture, to learn its format; playing starts with that picture again.
 
     Args:
-        location: path or URL.
+        location: path.
         low_delay: let the decoder give each picture out as soon as it can (live), instead of decoding several at once
             for the highest rate.
 
@@ -89,19 +83,13 @@ def open_media(location: str, *, low_delay: bool) -> tuple[OpenedMedia, VideoFra
 
 
 def _open_container(location: str) -> InputContainer:
-    url = is_url(location)
-    if not url:
-        _check_file(Path(location))
+    path = Path(location)
+    _check_file(path)
     try:
         # With "file:" a colon in a file name is not taken for a protocol.
-        return av.open(
-            location if url else f"file:{location}",
-            mode="r",
-            timeout=_NETWORK_TIMEOUT_S if url else None,
-            metadata_errors="replace",
-        )
+        return av.open(f"file:{location}", mode="r", metadata_errors="replace")
     except FFmpegError as error:
-        raise SourceError(_open_failure(location, error, url)) from error
+        raise SourceError(_open_failure(path, error)) from error
 
 
 def _check_file(path: Path) -> None:
@@ -115,8 +103,8 @@ def _check_file(path: Path) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise SourceError(f"{path}: this is a folder; name a video file in it")
     if not stat.S_ISREG(status.st_mode):
-        raise SourceError(f"{path}: this is a device or a pipe; name a video file or a URL")
-    if not os.access(path, os.R_OK):
+        raise SourceError(f"{path}: this is a device or a pipe; name a video file")
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise SourceError(f"{path}: this user may not read it; allow it with: chmod u+r '{path}' (as its owner)")
     if status.st_size == 0:
         raise SourceError(f"{path}: the file is empty (0 bytes); copy or record it again")
@@ -131,11 +119,8 @@ def _similar_name(path: Path) -> str:
     return f"did you mean {path.with_name(similar[0])}?" if similar else "check the path"
 
 
-def _open_failure(location: str, error: FFmpegError, url: bool) -> str:
+def _open_failure(path: Path, error: FFmpegError) -> str:
     reason = _lower(error.strerror)
-    if url:
-        return f"{location}: cannot be opened ({reason}); check the address, the network and that the server is up"
-    path = Path(location)
     if not isinstance(error, InvalidDataError):
         return f"{path}: cannot be opened ({reason}); check the file"
     if _is_mp4_without_index(path):
@@ -248,7 +233,7 @@ def _chroma_siting(container: InputContainer, stream_index: int) -> str:
     av.logging.set_level(av.logging.VERBOSE)
     av.logging.set_libav_level(av.logging.VERBOSE)
     try:
-        dump = container.dumps_format()
+        dump: str = container.dumps_format()  # type: ignore[attr-defined]  # left out of PyAV's stub
     finally:
         av.logging.set_libav_level(av.logging.INFO)
         av.logging.set_level(level)

@@ -11,6 +11,6 @@ def open_source(spec: SyntheticSpec | MediaSpec) -> SyntheticSource | MediaFileS
     """Open a source.
 
     Raises:
-        SourceError: it cannot be played; the text names file or URL, fault and cure.
+        SourceError: it cannot be played; the text names the file, the fault and the cure.
     """
     return SyntheticSource(spec) if isinstance(spec, SyntheticSpec) else MediaFileSource(spec)

@@ -102,10 +102,9 @@ class SyntheticSource:
     def _decode_time_ns(self) -> int:
         """Draw how long decoding takes: normal, cut at 0."""
         spec = self._spec
-        drawn_ms = spec.decode_mean_ms
-        if spec.decode_sd_ms > 0:
-            drawn_ms = self._random.normal(spec.decode_mean_ms, spec.decode_sd_ms)
-        return max(0, round(drawn_ms * NS_PER_MS))
+        if spec.decode_sd_ms == 0:
+            return round(spec.decode_mean_ms * NS_PER_MS)
+        return max(0, round(float(self._random.normal(spec.decode_mean_ms, spec.decode_sd_ms)) * NS_PER_MS))
 
     def _pts_ns(self, number: int) -> int:
         return NO_STAMP_NS if self._spec.free else round(number * NS_PER_S / self._spec.rate_hz)
@@ -166,7 +165,7 @@ class _PicturePool:
     def _new_entry(self) -> tuple[Canvas, tuple[Plane, ...]]:
         canvas = self._pattern.new_canvas()
         planes = (canvas.luma, *self._pattern.chroma)
-        return canvas, tuple(Plane(plane.reshape(-1), plane.shape[1]) for plane in planes)
+        return canvas, tuple(Plane(plane.reshape(-1).data, plane.shape[1]) for plane in planes)
 
 
 def _schedule(spec: SyntheticSpec) -> ArrivalSchedule:
