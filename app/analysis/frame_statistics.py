@@ -32,7 +32,8 @@ def frame_statistics(frames: FrameArray, nominal_ms: float) -> dict[str, Measure
         "upload_bandwidth_bytes_per_s": upload_bandwidth(frames).bytes_per_s,
     }
     summaries: dict[str, Measured] = {
-        metric_id: summarise(samples, metric(metric_id).missing) for metric_id, samples in per_frame.items()
+        metric_id: summarise(samples, _nothing_known(metric_id, len(frames)))
+        for metric_id, samples in per_frame.items()
     }
     return summaries | interval_statistics(shown, nominal_ms) | arrival_statistics(frames)
 
@@ -60,6 +61,10 @@ def arrival_statistics(frames: FrameArray) -> dict[str, Measured]:
     """Return the source's arrival jitter."""
     row = metric("arrival_jitter_ms")
     return {row.id: single(jitter.arrival_jitter_ms(frames), len(frames), row.missing)}
+
+
+def _nothing_known(metric_id: str, count: int) -> str:
+    return f"of none of {count} frames: {metric(metric_id).missing}" if count else "no frames"
 
 
 def _reason(metric_id: str, n: int) -> str:

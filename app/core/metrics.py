@@ -94,8 +94,8 @@ class Metric:
 
 
 _NOT_DISPLAYED: Final = "the frame was not displayed or the stamp was not taken"
-_NO_SENSOR: Final = "no provider on this machine reads it; the reading says why"
-_NO_GPU: Final = "no GPU driver that reports it; the reading says why"
+_NO_SENSOR: Final = "no sensor on this machine reports it"
+_NO_GPU: Final = "no GPU driver on this machine reports it"
 _TOO_FEW: Final = "fewer than two intervals in the window"
 
 _INTERVALS: Final = (
@@ -344,28 +344,28 @@ _RATES: Final = (
 )
 
 _LOSS_LOOK: Final = {
-    "source_late": ("Source late", "its data came too late to be of use", BLUE, "triangle_down"),
+    "source_late": ("Source late", "their data came too late to be of use", BLUE, "triangle_down"),
     "decode_overflow": ("Decode overflow", "the decode queue was full", SKY_BLUE, "square"),
     "queue_overflow": (
         "Queue overflow",
-        "the frame queue was full and the overflow policy dropped it",
+        "the frame queue was full and the overflow policy dropped them",
         ORANGE,
         "diamond",
     ),
     "deadline_missed": (
         "Deadline missed",
-        "it was late beyond half a refresh and a newer one was ready",
+        "they were late beyond half a refresh and a newer one was ready",
         VERMILLION,
         "cross",
     ),
     "superseded": (
         "Superseded",
-        "a newer frame replaced it before display (mailbox, low latency)",
+        "a newer frame replaced them before display (mailbox, low latency)",
         GREEN,
         "triangle_up",
     ),
-    "decimated": ("Decimated", "a governor or preview_fps left it out on purpose", GREY, "circle"),
-    "compositor_discarded": ("Compositor discarded", "the compositor never showed it", PURPLE, "plus"),
+    "decimated": ("Decimated", "a governor or preview_fps left them out on purpose", GREY, "circle"),
+    "compositor_discarded": ("Compositor discarded", "the compositor never showed them", PURPLE, "plus"),
 }
 
 _LOSS: Final = (
@@ -405,7 +405,8 @@ _BANDWIDTH: Final = (
     _rate(
         "upload_bandwidth_bytes_per_s",
         "Upload bandwidth",
-        "Bytes that the engine copied to the device ÷ time, in windows of 500 ms by arrival (1 MB = 10⁶ bytes).",
+        "Bytes that the engine copied to the device ÷ time, in windows of 500 ms by the end of each upload "
+        "(1 MB = 10⁶ bytes).",
         "the sink processes nothing (process=none), or less than one window of frames",
         BLUE,
     ),
@@ -795,6 +796,8 @@ def number_text(value: float) -> str:
         return "0" if size == 0 else f"{value}"
     decimals = max(0, min(4, 3 - math.floor(math.log10(size))))
     text = f"{value:.{decimals}f}"
+    if float(text) == 0:  # what rounds to nothing has no sign
+        text = text.removeprefix("-")
     return text.rstrip("0").rstrip(".") if value == round(value) and "." in text else text
 
 

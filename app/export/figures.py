@@ -1,0 +1,403 @@
+"""The figures of a report. Each is drawn from a `RunData`, or says in words why there is nothing to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from app.analysis.array_types import FloatArray, IndexArray, Int64Array
+from app.analysis.bandwidth import upload_bandwidth
+from app.analysis.frame_intervals import IntervalSeries, display_intervals, displayed_rows
+from app.analysis.jitter import rolling_sd_ms
+from app.analysis.latency import source_to_display_ms, stage_ms
+from app.analysis.loss import cadence
+from app.analysis.run_data import RunData, TelemetryTable
+from app.analysis.run_statistics import measured_frames, of_one_device, run_nominal_ms
+from app.core.clock import NO_STAMP_NS, NS_PER_S
+from app.core.metrics import METRICS, metric
+from app.core.vocabulary import LOSS_CLASSES
+from app.export.decimation import decimate_parts, thin_marks
+from app.export.metric_sources import SIMULATED_PROVIDER
+from app.export.svg import FAINT, INK, PAPER, make_figure, style, svg_text
+
+COLUMNS: Final = 600
+"""Columns a curve is decimated to: about one a pixel and a half at the report's width."""
+
+BANDS: Final = 240
+"""Most columns of the stage bands; each shows the mean of its frames, so that the bands add up to the mean latency."""
+
+_FRAMES_A_BAND: Final = 5
+"""Frames that a column should hold: with fewer, a column between two frames would look like a gap."""
+
+_LINE_STYLES: Final[dict[str, Any]] = {"solid": "-", "dashed": (0, (5, 2)), "dotted": (0, (1.5, 1.5)), "dash_dot": "-."}
+_MARKERS: Final = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "triangle_up": "^",
+    "triangle_down": "v",
+    "cross": "x",
+    "plus": "+",
+}
+_JITTER_WINDOW_NS: Final = NS_PER_S
+_MOST_CHANGES_NAMED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigure:
+    """One figure. `svg` is "" when there is nothing to draw, and `missing` says why then."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str = ""
+    missing: str = ""
+
+
+def report_figures(data: RunData) -> tuple[ReportFigure, ...]:
+    """Return every figure of the report in its order."""
+    draw: tuple[Callable[[RunData], ReportFigure], ...] = (
+        interval_figure,
+        histogram_figure,
+        latency_figure,
+        jitter_figure,
+        bandwidth_figure,
+        thermal_figure,
+        cadence_figure,
+    )
+    with style():
+        return tuple(each(data) for each in draw)
+
+
+def interval_figure(data: RunData) -> ReportFigure:
+    """Frame interval over time, with the nominal line, losses by class, configuration changes, warm-up and gaps."""
+    shown = display_intervals(data.frames)
+    losses = _losses(data)
+    caption = "Display interval of every frame, least and greatest of each pixel column; gaps are segment borders." + (
+        " Lost frames are marked below by class, at their arrival." if losses else ""
+    )
+    blank = ReportFigure("interval", "Frame interval", caption)
+    if not len(shown.rows) and not losses:
+        return _missing(blank, "no two frames were displayed one after the other, and none was lost")
+    heights_in = (2.2, 0.1 + 0.22 * len(losses)) if losses else (2.2,)
+    figure, axes = make_figure(heights_in)
+    _curve(axes[0], data, shown, shown.interval_ms, "display_interval_ms")
+    _nominal_line(axes[0], data)
+    _limit_to_spikes(axes[0], shown.interval_ms)
+    if losses:
+        _loss_rows(axes[1], losses)
+    for each in axes:
+        _shade_warmup(each, data)
+        _mark_changes(each, data, named=each is axes[0])
+    _finish_time(axes, data, "ms")
+    return _drawn(blank, svg_text(figure, "interval", f"{caption} {_interval_words(shown)}"))
+
+
+def histogram_figure(data: RunData) -> ReportFigure:
+    """How often each interval occurred, on a logarithmic scale, so that a single spike is visible."""
+    interval_ms = display_intervals(measured_frames(data)).interval_ms
+    blank = ReportFigure(
+        "histogram",
+        "Interval histogram",
+        "Number of display intervals after the warm-up, on a logarithmic scale.",
+    )
+    if len(interval_ms) < 2:
+        return _missing(blank, f"needs two display intervals after the warm-up, there are {len(interval_ms)}")
+    greatest_ms, top_ms = float(interval_ms.max()), 5 * float(np.median(interval_ms))
+    above = int(np.count_nonzero(interval_ms > top_ms))
+    caption = f"{blank.caption} The last bar holds {above} of up to {greatest_ms:.1f} ms." if above else blank.caption
+    top_ms = top_ms if above else greatest_ms * 1.02
+    figure, (axes,) = make_figure((1.5,))
+    clipped = np.minimum(interval_ms, top_ms)
+    axes.hist(clipped, bins=np.linspace(0, top_ms, 121).tolist(), color=metric("display_interval_ms").colour)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)
+    axes.minorticks_off()
+    axes.set_xlim(0, top_ms)
+    _nominal_line(axes, data, vertical=True)
+    axes.set(xlabel="display interval, ms", ylabel="intervals")
+    return ReportFigure("histogram", blank.title, caption, svg_text(figure, "histogram", caption))
+
+
+def latency_figure(data: RunData) -> ReportFigure:
+    """Latency by stage as bands over time, with the greatest source-to-display time of each column as a line."""
+    rows = displayed_rows(data.frames)
+    rows = rows[data.frames["arrive_ns"][rows] != NO_STAMP_NS]
+    blank = ReportFigure(
+        "latency",
+        "Latency by stage",
+        "Mean of each stage per column, stacked: their height is the mean source-to-display time. Hatched bands are "
+        "waiting, plain ones working. The line is the greatest latency of the column.",
+    )
+    if len(rows) < 2:
+        return _missing(blank, f"needs two displayed frames with an arrival, there are {len(rows)}")
+    figure, (axes,) = make_figure((2.8,), legend_rows=2)
+    _stage_bands(axes, data, rows)
+    _shade_warmup(axes, data)
+    _mark_changes(axes, data, named=False)
+    _finish_time([axes], data, "ms")
+    axes.set_ylim(bottom=0)
+    _legend(axes, columns=5)
+    return _drawn(blank, svg_text(figure, "latency", blank.caption))
+
+
+def jitter_figure(data: RunData) -> ReportFigure:
+    """Standard deviation of the display interval over the second before."""
+    shown = display_intervals(data.frames)
+    blank = ReportFigure(
+        "jitter", "Jitter", "Standard deviation (N−1) of the display intervals of the second before each frame."
+    )
+    deviation_ms = rolling_sd_ms(shown, _JITTER_WINDOW_NS)
+    if not np.any(~np.isnan(deviation_ms)):
+        return _missing(blank, "needs two display intervals within a second")
+    figure, (axes,) = make_figure((1.3,), legend_rows=0)
+    _curve(axes, data, shown, deviation_ms, "jitter_sd_ms")
+    _shade_warmup(axes, data)
+    _mark_changes(axes, data, named=False)
+    axes.set_ylim(bottom=0)
+    _finish_time([axes], data, "ms")
+    return _drawn(blank, svg_text(figure, "jitter", blank.caption))
+
+
+def bandwidth_figure(data: RunData) -> ReportFigure:
+    """Upload bandwidth of the engine, and the PCIe link where a driver counts it."""
+    upload = upload_bandwidth(data.frames)
+    links = _telemetry_series(data, ("pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s"))
+    blank = ReportFigure(
+        "bandwidth", "Bandwidth", "Bytes copied to the device per second, in windows of 500 ms; PCIe where counted."
+    )
+    if not len(upload.at_ns) and not links:
+        return _missing(blank, metric("upload_bandwidth_bytes_per_s").missing)
+    figure, (axes,) = make_figure((1.3,))
+    if len(upload.at_ns):
+        _line(axes, _seconds(data, upload.at_ns), upload.bytes_per_s, "upload_bandwidth_bytes_per_s")
+    for metric_id, rows in links.items():
+        _telemetry_line(axes, data, metric_id, rows)
+    axes.set_ylim(bottom=0)
+    _finish_time([axes], data, "MB/s")
+    _legend(axes)
+    return _drawn(blank, svg_text(figure, "bandwidth", blank.caption))
+
+
+def thermal_figure(data: RunData) -> ReportFigure:
+    """Temperatures above, clocks below."""
+    heat = _telemetry_series(data, ("gpu_temperature_c", "memory_temperature_c", "host_temperature_c"))
+    clocks = _telemetry_series(data, ("gpu_clock_mhz", "memory_clock_mhz"))
+    simulated = [rows for rows in (*heat.values(), *clocks.values()) if SIMULATED_PROVIDER in rows.provider]
+    label = " — SIMULATED GPU" if simulated else ""
+    blank = ReportFigure("thermal", f"Temperature and clocks{label}", "Readings of the telemetry sampler as they came.")
+    if not heat and not clocks:
+        return _missing(blank, _no_reading(data, "gpu_temperature_c"))
+    parts = [(each, unit) for each, unit in ((heat, "°C"), (clocks, "MHz")) if each]
+    figure, axes = make_figure((1.2,) * len(parts))
+    for each, (series, unit) in zip(axes, parts, strict=True):
+        for metric_id, rows in series.items():
+            _telemetry_line(each, data, metric_id, rows)
+        each.set_ylabel(unit)
+        each.margins(y=0.2)
+        _legend(each)
+    _finish_time(axes, data)
+    without = "" if clocks else f" No clocks: {_no_reading(data, 'gpu_clock_mhz')}."
+    caption = blank.caption + without
+    return ReportFigure("thermal", blank.title, caption, svg_text(figure, "thermal", caption))
+
+
+def cadence_figure(data: RunData) -> ReportFigure:
+    """For how many refreshes the displayed frames stayed."""
+    counts = cadence(measured_frames(data))
+    blank = ReportFigure(
+        "cadence", "Cadence", "Frames after the warm-up by the number of refreshes each stayed on the screen."
+    )
+    if not counts:
+        return _missing(blank, metric("display_refreshes").missing)
+    figure, (axes,) = make_figure((0.08 + 0.24 * min(len(counts), 12),), legend_rows=0)
+    kept = dict(sorted(sorted(counts.items(), key=lambda item: -item[1])[:12]))
+    labels = [f"{refreshes} refresh{'' if refreshes == 1 else 'es'}" for refreshes in kept]
+    bars = axes.barh(labels, list(kept.values()), color=metric("display_refreshes").colour, height=0.7)
+    total = sum(counts.values())
+    axes.bar_label(bars, [f"{count} ({count / total:.1%})" for count in kept.values()], padding=4)
+    axes.invert_yaxis()
+    axes.margins(x=0.14)
+    axes.grid(False, axis="y")
+    axes.set_xlabel("frames")
+    return _drawn(blank, svg_text(figure, "cadence", blank.caption))
+
+
+def _drawn(blank: ReportFigure, svg: str) -> ReportFigure:
+    return ReportFigure(blank.name, blank.title, blank.caption, svg)
+
+
+def _missing(blank: ReportFigure, reason: str) -> ReportFigure:
+    return ReportFigure(blank.name, blank.title, blank.caption, missing=reason)
+
+
+def _seconds(data: RunData, at_ns: Int64Array) -> FloatArray:
+    seconds: FloatArray = (at_ns - data.started_ns) / NS_PER_S
+    return seconds
+
+
+def _line(axes: Axes, x: FloatArray, y: FloatArray, metric_id: str) -> None:
+    row = metric(metric_id)
+    axes.plot(
+        x, y * row.scale, color=row.colour, linestyle=_LINE_STYLES[row.line_style], linewidth=1.3, label=row.title
+    )
+
+
+def _curve(axes: Axes, data: RunData, series: IntervalSeries, values: FloatArray, metric_id: str) -> None:
+    known = ~np.isnan(values)
+    x = _seconds(data, series.at_ns[known])
+    _line(axes, *decimate_parts(x, values[known], series.segment[known], COLUMNS), metric_id)
+
+
+def _nominal_line(axes: Axes, data: RunData, *, vertical: bool = False) -> None:
+    nominal_ms = run_nominal_ms(data)
+    if np.isnan(nominal_ms):
+        return
+    draw = axes.axvline if vertical else axes.axhline
+    draw(nominal_ms, color=INK, linewidth=0.9, linestyle=(0, (6, 3)), zorder=1.5, label=f"nominal {nominal_ms:.2f} ms")
+    _legend(axes)
+
+
+def _legend(axes: Axes, columns: int = 4) -> None:
+    """Above the axes at the right, where no curve can hide it."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
+
+
+def _limit_to_spikes(axes: Axes, interval_ms: FloatArray) -> None:
+    """Begin at zero, so that the height of a spike is in proportion to what is normal."""
+    if len(interval_ms):
+        axes.set_ylim(0, float(interval_ms.max()) * 1.2)
+
+
+def _losses(data: RunData) -> dict[str, FloatArray]:
+    """Return loss class → times of its frames in s since the start, for the classes that occurred."""
+    frames = data.frames
+    at_ns = np.where(frames["arrive_ns"] != NO_STAMP_NS, frames["arrive_ns"], frames["due_ns"])
+    found = {
+        fate.label: np.sort(_seconds(data, at_ns[(frames["fate"] == fate) & (at_ns != NO_STAMP_NS)]))
+        for fate in LOSS_CLASSES
+    }
+    return {label: seconds for label, seconds in found.items() if len(seconds)}
+
+
+def _loss_rows(axes: Axes, losses: dict[str, FloatArray]) -> None:
+    for height, (label, seconds) in enumerate(losses.items()):
+        row = metric(f"loss.{label}")
+        marks = thin_marks(seconds, COLUMNS // 2)
+        axes.plot(
+            marks, np.full(len(marks), height), _MARKERS[row.marker], color=row.colour, markersize=4.5, linestyle=""
+        )
+    labels = [f"{label.replace('_', ' ')} ({len(seconds)})" for label, seconds in losses.items()]
+    axes.set_yticks(range(len(labels)), labels, fontsize=9)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.grid(False, axis="y")
+
+
+def _shade_warmup(axes: Axes, data: RunData) -> None:
+    if data.warmup_s <= 0:
+        return
+    start_ns = data.segments[0].t0_ns if data.segments else data.started_ns
+    start_s = (start_ns - data.started_ns) / NS_PER_S
+    axes.axvspan(start_s, start_s + data.warmup_s, color=FAINT, alpha=0.35, linewidth=0, zorder=0)
+
+
+def _mark_changes(axes: Axes, data: RunData, *, named: bool) -> None:
+    """Draw a line at every configuration change; the first few are named."""
+    changes = [change for change in data.config_history if change.changes]
+    for number, change in enumerate(changes):
+        at_s = (change.applied_ns - data.started_ns) / NS_PER_S
+        axes.axvline(at_s, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        if named and number < _MOST_CHANGES_NAMED:
+            key, (old, new) = next(iter(change.changes.items()))
+            more = f" +{len(change.changes) - 1}" if len(change.changes) > 1 else ""
+            axes.annotate(
+                f"{key} {_short(old)} → {_short(new)}{more}",
+                (at_s, 0.97 - 0.1 * (number % 4)),
+                xycoords=("data", "axes fraction"),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="top",
+                fontsize=8.5,
+                parse_math=False,
+                bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
+                ha="left" if at_s < 0.7 * data.duration_s else "right",
+            )
+
+
+def _short(value: object) -> str:
+    """Return a value as a label: what is long, or beyond the figure's font, is left to the table of changes."""
+    text = str(value)
+    return text if len(text) <= 24 and text.isascii() and text.isprintable() else "…"
+
+
+def _finish_time(axes: Iterable[Axes], data: RunData, unit: str = "") -> None:
+    listed = list(axes)
+    listed[-1].set_xlim(0, max(data.duration_s, 1e-3))
+    listed[-1].set_xlabel("seconds since the start")
+    if unit:
+        listed[0].set_ylabel(unit)
+
+
+def _stage_bands(axes: Axes, data: RunData, rows: IndexArray) -> None:
+    frames = data.frames[rows]
+    columns = max(1, min(BANDS, len(frames) // _FRAMES_A_BAND))
+    edges = np.linspace(0, max(data.duration_s, 1e-3), columns + 1)
+    column = np.clip(np.searchsorted(edges, _seconds(data, frames["displayed_ns"])) - 1, 0, columns - 1)
+    count = np.bincount(column, minlength=columns).astype(np.float64)
+    empty = count == 0
+    base = np.where(empty, np.nan, 0.0)
+    for stage, values in stage_ms(frames).items():
+        if np.isnan(values).all():
+            continue
+        total = np.bincount(column, weights=np.nan_to_num(values), minlength=columns)
+        top = base + total / np.where(empty, 1.0, count)
+        _band(axes, edges, base, top, stage)
+        base = top
+    greatest = np.full(columns, -np.inf)
+    np.maximum.at(greatest, column, source_to_display_ms(frames))
+    axes.stairs(np.where(empty, np.nan, greatest), edges, color=INK, linewidth=0.9, baseline=None, label="greatest")
+
+
+def _band(axes: Axes, edges: FloatArray, base: FloatArray, top: FloatArray, stage: str) -> None:
+    row = METRICS[stage]
+    axes.stairs(
+        top,
+        edges,
+        baseline=base,
+        fill=True,
+        facecolor=row.colour,
+        edgecolor=PAPER,
+        linewidth=0.0,
+        hatch="////" if row.line_style == "dashed" else None,
+        label=row.title,
+    )
+
+
+def _telemetry_series(data: RunData, ids: tuple[str, ...]) -> dict[str, TelemetryTable]:
+    """Return the readings of one device for each metric that has any value."""
+    preferred = data.sink.device_uuid if data.sink else ""
+    found = {metric_id: of_one_device(data.telemetry.of_metric(metric_id), preferred) for metric_id in ids}
+    return {metric_id: rows for metric_id, rows in found.items() if np.any(~np.isnan(rows.value))}
+
+
+def _telemetry_line(axes: Axes, data: RunData, metric_id: str, rows: TelemetryTable) -> None:
+    """Draw readings; a missing one is a gap."""
+    known = ~np.isnan(rows.value)
+    part = np.cumsum(~known)[known]
+    x, y = decimate_parts(_seconds(data, rows.at_ns[known]), rows.value[known], part, COLUMNS)
+    _line(axes, x, y, metric_id)
+
+
+def _no_reading(data: RunData, metric_id: str) -> str:
+    reasons = sorted({str(reason) for reason in data.telemetry.of_metric(metric_id).reason if reason})
+    return "; ".join(reasons) or metric(metric_id).missing
+
+
+def _interval_words(shown: IntervalSeries) -> str:
+    if not len(shown.rows):
+        return "No intervals."
+    return f"Median {np.median(shown.interval_ms):.2f} ms, greatest {shown.interval_ms.max():.2f} ms."

@@ -1,0 +1,224 @@
+"""A report stands alone, escapes what it is given, draws what there is and says why where there is nothing."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from app.analysis.run_data import RunData, SinkAt, TelemetryTable
+from app.config.editing import replace_options
+from app.config.veoconfig import VeoConfig
+from app.core.metrics import METRICS, STAGES
+from app.core.vocabulary import DisplayTimeSource
+from app.export.figures import report_figures
+from app.export.report import report_html, write_report
+from tests.analysis.run_builder import (
+    START_NS,
+    Made,
+    counters_of,
+    made_frames,
+    made_run,
+    made_sink,
+    made_telemetry,
+)
+
+VOID = {"meta", "col", "br", "link", "img", "hr", "input", "path", "use", "rect"}
+
+
+class Page(HTMLParser):
+    """Collects ids, references and text, and refuses elements that are closed in the wrong order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.tags: set[str] = set()
+        self.references: list[str] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name in ("href", "src", "xlink:href"):
+                self.references.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+@pytest.fixture(scope="module")
+def full_run() -> RunData:
+    return made_run(
+        Made(seconds=12.0, jitter_ms=2.5, lost_every=25, stall_after_s=6.0),
+        telemetry=made_telemetry(12.0, gpu="nvml"),
+        config=replace_options(VeoConfig(), {"render_latency_ms": 50, "frame_queue_depth": 8}),
+    )
+
+
+@pytest.fixture(scope="module")
+def page(full_run: RunData) -> Page:
+    return Page(report_html(full_run))
+
+
+def run_of_nothing() -> RunData:
+    nothing = made_frames(Made(seconds=0.0))
+    return made_run(
+        frames=nothing,
+        counters=counters_of(nothing, repeated=None),
+        telemetry=TelemetryTable.empty(),
+        segments=(),
+        source=None,
+        sink_history=(),
+        statuses=(),
+        events=(),
+        config_history=(),
+        source_text="",
+        sink_text="",
+    )
+
+
+def test_elements_are_closed_in_order_and_ids_are_unique(page: Page) -> None:
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_nothing_is_fetched_from_anywhere(full_run: RunData, page: Page) -> None:
+    html = report_html(full_run)
+    assert not re.search(r"https?:|//[a-z]+\.|@import|url\((?!#)", html)
+    assert not {"script", "link", "img", "iframe", "object"} & page.tags
+    assert all(reference.startswith("#") for reference in page.references)
+    assert {reference[1:] for reference in page.references} <= set(page.ids)
+
+
+def test_clip_paths_and_hatches_point_into_the_page(full_run: RunData, page: Page) -> None:
+    assert set(re.findall(r"url\(#([^)]+)\)", report_html(full_run))) <= set(page.ids)
+
+
+def test_the_same_run_gives_the_same_bytes(full_run: RunData) -> None:
+    assert report_html(full_run) == report_html(full_run)
+
+
+def test_every_figure_is_drawn_where_there_is_data(full_run: RunData) -> None:
+    figures = {figure.name: figure for figure in report_figures(full_run)}
+    assert set(figures) == {"interval", "histogram", "latency", "jitter", "bandwidth", "thermal", "cadence"}
+    assert all(figure.svg.startswith("<svg") and not figure.missing for figure in figures.values())
+
+
+def test_texts_in_figures_are_texts(full_run: RunData) -> None:
+    svg = report_figures(full_run)[0].svg
+    assert "nominal 16.67 ms" in svg
+    assert "render_latency_ms 33.3 → 50.0" in svg
+    assert "deadline missed (" in svg
+
+
+def test_figures_take_their_ink_from_the_page(full_run: RunData) -> None:
+    for figure in report_figures(full_run):
+        assert "var(--ink)" in figure.svg, figure.name
+        assert not re.search(r"#0[1-9]0[1-9]0[1-9]|#000000|#ffffff", figure.svg), figure.name
+
+
+def test_every_metric_stands_in_the_report_with_its_definition(page: Page) -> None:
+    for metric_id, row in METRICS.items():
+        if not metric_id.startswith("encode"):
+            assert " ".join(row.definition.split()) in page.text, metric_id
+
+
+def test_stages_and_losses_have_their_tables(page: Page) -> None:
+    for stage in STAGES:
+        assert METRICS[stage].title in page.text
+    assert "Lost: superseded" in page.text
+    assert "add up to its source-to-display time exactly" in page.text
+
+
+def test_differences_from_the_defaults_and_the_command_are_there(page: Page) -> None:
+    assert "2 of" in page.text
+    assert "--set frame_queue_depth=8" in page.text
+    assert "render_latency_ms: 33.3 → 50" in page.text
+
+
+def test_a_run_of_nothing_has_a_report_that_says_so() -> None:
+    page = Page(report_html(run_of_nothing()))
+    assert "The engine never got ready" in page.text
+    assert "svg" not in page.tags
+    assert page.text.count("Nothing to draw:") == 7
+
+
+def test_what_the_user_named_is_escaped() -> None:
+    evil = '<script>alert("x")</script> $\\frac{1}$ & "quotes"'
+    run = made_run(
+        Made(seconds=2.0),
+        source_text=evil,
+        sink_text=evil,
+        machine={"<b>cpu</b>": evil},
+        notices=(evil,),
+        config=replace_options(VeoConfig(), {"name": evil}),
+    )
+    page = Page(report_html(run))
+    assert not {"script", "b>cpu"} & page.tags
+    assert evil in page.text
+
+
+def test_a_changed_text_option_cannot_break_a_figure() -> None:
+    run = made_run(Made(seconds=4.0))
+    change = run.config_history[0]
+    strange = type(change)(2, change.applied_ns, {"name": ["$x_{", "日本語 <b>"]}, {"name": "next frame"})
+    svg = report_figures(made_run(Made(seconds=4.0), config_history=(strange,)))[0].svg
+    assert "name $x_{ → …" in svg
+
+
+def test_a_simulated_gpu_is_called_simulated_wherever_it_shows() -> None:
+    page = Page(report_html(made_run(Made(seconds=3.0), telemetry=made_telemetry(3.0, gpu="simulated"))))
+    assert "Temperature and clocks — SIMULATED GPU" in page.text
+    assert "GPU clock (SIMULATED)" in page.text
+    assert "Host temperature (SIMULATED)" not in page.text
+
+
+def test_a_lower_bound_is_labelled_as_one_beside_the_heading() -> None:
+    frames = made_frames(Made(seconds=3.0))
+    frames["display_time_source"] = DisplayTimeSource.CALL_RETURN
+    html = report_html(made_run(frames=frames, sink_history=(SinkAt(START_NS, made_sink(kind="x11")),)))
+    assert '<span class="badge warn">display time: call_return</span>' in html
+
+
+def test_a_report_without_gpu_says_why_there_are_no_clocks() -> None:
+    page = Page(report_html(made_run(Made(seconds=3.0))))
+    assert "No clocks: no GPU driver on this machine reports it." in page.text
+
+
+@pytest.mark.slow
+def test_half_an_hour_at_120_fps_fits_in_three_megabytes_and_keeps_its_spike() -> None:
+    made = Made(seconds=1800.0, rate_hz=120.0, refresh_hz=120.0, jitter_ms=1.0, lost_every=50)
+    frames = made_frames(made)
+    frames["displayed_ns"][100_000:] += 70_000_000
+    html = report_html(made_run(made, frames=frames))
+    assert len(html.encode()) < 3_000_000
+    assert re.search(r"greatest (78|86)\.\d\d ms", html)
+
+
+def test_the_file_is_written_whole(full_run: RunData, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(full_run, path)
+    assert path.read_text(encoding="utf-8") == report_html(full_run)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
