@@ -1,6 +1,7 @@
 """Even decimation of a frame rate by error diffusion."""
 
 from __future__ import annotations
+
 from typing import Final
 
 _ROUNDING: Final = 1e-9

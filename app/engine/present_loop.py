@@ -99,7 +99,6 @@ class PresentLoop:
         self._stop_reason = ""
         self._sink_info = sink.info
         self._mode_requested = PRESENT_MODE_CODES[config.present_mode]
-        self._mode_granted = 0
         self._pacing = Pacing(config.present_mode, None, _DEFAULT_PERIOD_NS)
         self._note_sink()
         configuring.configure_stages(config, stages)
@@ -214,7 +213,6 @@ class PresentLoop:
         if self._stages.frame_queue.is_exhausted:
             self._stop_reason = self._stages.source_failure or "end of source"
             return
-        self.cpu_ns = time.thread_time_ns()
         self._doorbell.wait_until_ns(self._wake_ns(time.monotonic_ns() + _IDLE_WAIT_NS))
 
     def _wake_ns(self, wanted_ns: int) -> int:
@@ -245,6 +243,7 @@ class PresentLoop:
                 frame.segment = self._segments.segment
             self._finish(frame, fate)
         self._stages.ledger.publish(self._ring, self._sink.repeated(), time.monotonic_ns())
+        self.cpu_ns = time.thread_time_ns()
 
     def _finish(self, frame: Frame, fate: Fate) -> None:
         if fate is Fate.DISPLAYED and self._is_late(frame):
@@ -367,4 +366,5 @@ class PresentLoop:
         else:
             rate_hz = info.refresh_hz or self._source.info.rate_hz
             period_ns = NS_PER_S / rate_hz if rate_hz else _DEFAULT_PERIOD_NS
-        self._pacing = Pacing(PresentMode(info.present_mode_granted), grid, period_ns, info.paces_fifo is True)
+        mode = PresentMode(info.present_mode_granted)
+        self._pacing = Pacing(mode, grid, period_ns, info.paces_fifo is True, info.image_count)

@@ -37,6 +37,14 @@ def test_it_is_presented_just_after_the_refresh_before_its_own() -> None:
     assert plan(5.0, now=4.1).step is Step.PRESENT
 
 
+def test_behind_a_promised_frame_it_is_queued_one_refresh_sooner_if_there_is_a_third_image() -> None:
+    playout = note_presented(at(4.0), at(3.1), FIFO, IN_TIME)
+    three = FIFO._replace(image_count=3)
+    assert at(3.0) < plan(5.0, now=0.5, pacing=three, playout=playout).at_ns < at(3.1)
+    assert at(4.0) < plan(5.0, now=0.5, pacing=FIFO, playout=playout).at_ns < at(4.1)
+    assert at(5.0) < plan(6.0, now=0.5, pacing=three, playout=playout).at_ns < at(5.1)
+
+
 def test_a_late_frame_is_shown_at_once_while_nothing_newer_is_ready() -> None:
     assert plan(5.0, now=5.2).step is Step.PRESENT
 
@@ -94,14 +102,15 @@ def test_a_compositor_is_allowed_for() -> None:
     st.floats(24, 240),
     st.floats(0, 1),
     st.sampled_from([PresentMode.FIFO, PresentMode.FIFO_RELAXED, PresentMode.MAILBOX, PresentMode.FIFO_LATEST_READY]),
+    st.integers(2, 8),
 )
 def test_an_undisturbed_source_is_shown_within_half_a_refresh_of_due_or_superseded(
-    rate_hz: float, refresh_hz: float, phase: float, mode: PresentMode
+    rate_hz: float, refresh_hz: float, phase: float, mode: PresentMode, images: int
 ) -> None:
     """Frames ready in time never miss a deadline, and each shown one flips within T/2 of its due time."""
     period_ns = 1e9 / refresh_hz
     grid = RefreshGrid(1_000_000_000, period_ns)
-    pacing = Pacing(mode, grid, period_ns)
+    pacing = Pacing(mode, grid, period_ns, image_count=images)
     playout, now_ns = Playout(), 1_000_000_000
     flips: list[int] = []
     for number in range(60):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -211,7 +212,7 @@ def test_every_frame_is_displayed_or_lost_once_and_images_never_run_out(
     assert sorted(s.frame.frame_id for s in screen.settled) == list(range(screen.produced))
     shown = screen.displayed()
     assert [frame for frame, _, _ in shown] == sorted(frame for frame, _, _ in shown)
-    assert all(later[1] >= earlier[1] for earlier, later in zip(shown, shown[1:], strict=False))
+    assert all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(shown))
     assert screen.display.image_count == images
 
 

@@ -1,0 +1,179 @@
+"""The real engine process on the virtual display: the laws that its scheduler and display must obey.
+
+Times asserted here are the virtual display's own stamps or differences to them; a slow machine costs losses, and where a
+test cannot bear one it says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.core.records import NO_STAMP_NS, FrameArray
+from app.core.vocabulary import Fate
+from app.ipc.messages import ConfigApplied, RunFinished, SegmentEnded, SegmentStarted, SetPaused
+from tests.support.engine_harness import EngineHarness, of_fate
+
+REFRESH_NS = 1e9 / 60
+SOURCE_60 = "synthetic:320x180@60"
+
+
+def latency_ms(frames: FrameArray) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    shown = of_fate(frames, Fate.DISPLAYED)
+    return (shown["displayed_ns"] - shown["arrive_ns"]) / 1e6
+
+
+def test_an_even_source_on_an_even_display_loses_nothing_and_does_not_jitter() -> None:
+    with EngineHarness(SOURCE_60, "virtual:60,process=none", {"render_latency_ms": 60}) as engine:
+        engine.ready()
+        frames = engine.run_frames(600)
+        engine.finish()
+    shown = of_fate(frames, Fate.DISPLAYED)
+    assert len(shown) == len(frames)
+    assert np.std(np.diff(shown["displayed_ns"][1:])) / 1e6 < 0.2
+
+
+@pytest.mark.parametrize("images", [2, 3, 4])
+def test_saturated_fifo_shows_a_frame_images_minus_one_refreshes_after_acquire(images: int) -> None:
+    with EngineHarness(
+        "synthetic:320x180@0", f"virtual:60,images={images},process=none", {"present_mode": "FIFO"}
+    ) as engine:
+        engine.ready()
+        frames = engine.run_frames(120)
+        engine.finish()
+    shown = of_fate(frames, Fate.DISPLAYED)[images:]
+    delay = (shown["displayed_ns"] - shown["acquire_end_ns"]) / REFRESH_NS
+    assert np.median(delay) == pytest.approx(images - 1, abs=0.1)
+    assert np.all(shown["due_ns"] == NO_STAMP_NS)
+
+
+def test_mailbox_at_twice_the_refresh_supersedes_half() -> None:
+    with EngineHarness(
+        "synthetic:320x180@120", "virtual:60,process=none", {"present_mode": "MAILBOX", "render_latency_ms": 60}
+    ) as engine:
+        engine.ready()
+        frames = engine.run_frames(1000)
+        engine.finish()
+    settled = frames[20:]
+    assert len(of_fate(settled, Fate.SUPERSEDED)) / len(settled) == pytest.approx(0.5, abs=0.01)
+
+
+def test_raising_the_latency_by_three_refreshes_moves_the_median_by_exactly_three_and_back() -> None:
+    with EngineHarness(SOURCE_60, "virtual:60,process=none", {"render_latency_ms": 40}) as engine:
+        engine.ready()
+        engine.run_frames(90)
+        medians, repeats = [], []
+        for latency in (90, 40):
+            before = engine.counters()
+            serial = engine.change(render_latency_ms=latency)
+            engine.wait_for(ConfigApplied)
+            frames = engine.run_frames(90)
+            old, new = frames[frames["config_serial"] == serial - 1], frames[frames["config_serial"] == serial]
+            medians.append(np.median(latency_ms(new[30:])) - np.median(latency_ms(old[-60:])))
+            repeats.append((engine.counters().repeated or 0) - (before.repeated or 0))
+        engine.finish()
+    assert np.array(medians) == pytest.approx([3 * REFRESH_NS / 1e6, -3 * REFRESH_NS / 1e6], abs=0.05)
+    lost = frames[frames["fate"] != Fate.DISPLAYED]
+    assert len(lost) <= 3
+    assert repeats == [3, 0]
+
+
+def test_on_immediate_the_latency_moves_by_what_was_asked() -> None:
+    with EngineHarness(
+        SOURCE_60, "virtual:60,process=none", {"present_mode": "IMMEDIATE", "render_latency_ms": 45}
+    ) as engine:
+        engine.ready()
+        first = latency_ms(engine.run_frames(90)[30:])
+        serial = engine.change(render_latency_ms=105)
+        frames = engine.run_frames(120)
+        engine.finish()
+    second = latency_ms(frames[frames["config_serial"] == serial][30:])
+    assert np.median(second) - np.median(first) == pytest.approx(60, abs=2)
+
+
+@pytest.mark.parametrize("mode", ["FIFO", "FIFO_RELAXED", "FIFO_LATEST_READY", "MAILBOX", "IMMEDIATE"])
+@pytest.mark.parametrize("policy", ["block", "drop_oldest", "drop_newest"])
+@pytest.mark.parametrize("latency_mode", ["LOW_JITTER", "LOW_LATENCY"])
+def test_frames_balance_under_every_mode_policy_and_stall(mode: str, policy: str, latency_mode: str) -> None:
+    """`finish` fails when a frame disappeared or was counted twice."""
+    config = {
+        "present_mode": mode,
+        "overflow_policy": policy,
+        "latency_mode": latency_mode,
+        "frame_queue_depth": 1,
+        "render_latency_ms": 80,
+    }
+    source = "synthetic:64x64@240,arrival_jitter_ms=3,decode_ms=1±1,stall=0.02:120,seed=5"
+    with EngineHarness(source, "virtual:120,process=none", config) as engine:
+        engine.ready()
+        engine.run_frames(120)
+        engine.change(min_image_count=2, frame_queue_depth=3)
+        engine.run_frames(60)
+        engine.finish()
+
+
+def test_preview_fps_decimates_evenly_and_says_so() -> None:
+    with EngineHarness(SOURCE_60, "virtual:60,process=none", {"preview_fps": 20}) as engine:
+        engine.ready()
+        frames = engine.run_frames(120)
+        engine.finish()
+    shown = of_fate(frames, Fate.DISPLAYED)
+    assert set(np.unique(frames["fate"])) <= {Fate.DISPLAYED, Fate.DECIMATED, Fate.DEADLINE_MISSED}
+    assert np.median(np.diff(shown["frame_id"].astype(np.int64))) == 3
+    assert np.median(shown["refreshes"]) == 3
+
+
+def test_low_latency_ignores_the_render_latency() -> None:
+    with EngineHarness(
+        SOURCE_60, "virtual:60,process=none", {"latency_mode": "LOW_LATENCY", "render_latency_ms": 400}
+    ) as engine:
+        engine.ready()
+        frames = engine.run_frames(120)
+        engine.finish()
+    assert np.median(latency_ms(frames)) < 3 * REFRESH_NS / 1e6
+
+
+def test_a_pause_ends_the_segment_and_no_time_in_it_becomes_latency() -> None:
+    with EngineHarness(SOURCE_60, "virtual:60,process=none", {"render_latency_ms": 50}) as engine:
+        engine.ready()
+        engine.run_frames(60)
+        engine.send(SetPaused(True))
+        ended = engine.wait_for(SegmentEnded)
+        engine.send(SetPaused(False))
+        begun = engine.wait_for(SegmentStarted)
+        frames = engine.run_frames(60)
+        engine.finish()
+    assert (ended.reason, begun.reason) == ("paused", "resumed")
+    assert set(np.unique(frames["segment"])) == {1, 2}
+    assert np.all(latency_ms(frames[frames["segment"] == 2]) < 150)
+
+
+def test_a_present_mode_change_keeps_the_picture_running() -> None:
+    with EngineHarness(SOURCE_60, "virtual:60,process=none", {"render_latency_ms": 60}) as engine:
+        engine.ready()
+        for mode in ("MAILBOX", "IMMEDIATE", "FIFO_RELAXED", "FIFO_LATEST_READY", "FIFO"):
+            engine.run_frames(20)
+            engine.change(present_mode=mode)
+            applied = engine.wait_for(ConfigApplied)
+            assert "swapchain rebuilt in" in applied.effects["present_mode"]
+        engine.run_frames(20)
+        engine.finish()
+
+
+def test_a_key_that_nothing_obeys_yet_is_said_to_be_only_kept() -> None:
+    with EngineHarness(SOURCE_60, "virtual:60,process=none") as engine:
+        engine.ready()
+        engine.change(nvenc_queue_depth=8, render_latency_ms=50)
+        applied = engine.wait_for(ConfigApplied)
+        engine.finish()
+    assert applied.effects["render_latency_ms"] == "next frame"
+    assert "nothing in this version acts on it" in applied.effects["nvenc_queue_depth"]
+
+
+def test_a_source_slower_than_the_display_repeats_frames_evenly() -> None:
+    with EngineHarness("synthetic:64x64@30", "virtual:60,process=none", {"render_latency_ms": 80}) as engine:
+        engine.ready()
+        frames = engine.run_frames(60)
+        finished = engine.finish()
+    assert isinstance(finished, RunFinished)
+    assert np.all(of_fate(frames, Fate.DISPLAYED)["refreshes"][1:-1] == 2)
