@@ -55,7 +55,7 @@ class MediaFileSource:
     def __init__(self, spec: MediaSpec, pacer: Pacer | None = None) -> None:
         self._spec = spec
         self._pacer: Pacer = pacer or MonotonicPacer()
-        self._media, first_picture = open_media(spec.location, low_delay=not spec.free)
+        self._media, first = open_media(spec.location, low_delay=not spec.free)
         self._first_packet = _identity(self._media.probed[0])
         self._packets = self._remaining_packets()
         self._ready: deque[Delivery] = deque()
@@ -75,9 +75,15 @@ class MediaFileSource:
         self._interrupted = False
         self._finished = False
         self._reformatter = VideoReformatter()
-        self._signature = _signature(first_picture)
-        self._kind = picture_kind(first_picture, stream, self._media.chroma_siting)
+        self._pictures_since_rewind = 0
+        self._signature = _signature(first)
+        self._kind = picture_kind(first, stream, self._media.chroma_siting)
         self._info = self._describe()
+        try:
+            self._picture(first)
+        except SourceError:
+            self.close()
+            raise
 
     @property
     def info(self) -> SourceInfo:
@@ -88,6 +94,9 @@ class MediaFileSource:
         """Block until the next picture is decoded; None at the end or after `interrupt`.
 
         A file that is cut short or damaged just ends, with a notice.
+
+        Raises:
+            SourceError: the stream changed to a pixel format that cannot be shown.
         """
         while not self._interrupted:
             if self._ready:
@@ -163,6 +172,9 @@ class MediaFileSource:
     def _rewind(self) -> bool:
         """Go back to the first packet so that the next loop follows without a gap; False when nothing can be read."""
         media = self._media
+        if self._pictures_since_rewind == 0:
+            return False
+        self._pictures_since_rewind = 0
         try:
             media.decoder.flush_buffers()
             media.container.seek(media.container.start_time or 0)
@@ -199,7 +211,7 @@ class MediaFileSource:
         packet.opaque = stamps
         try:
             frames = self._media.decoder.decode(packet)
-        except InvalidDataError:
+        except FFmpegError:
             self._counters.corrupt_packets += 1
             return
         self._queue(frames, stamps)
@@ -216,6 +228,7 @@ class MediaFileSource:
 
     def _queue(self, frames: list[VideoFrame], fallback: _Stamps) -> None:
         decode_end_ns = self._pacer.now_ns()
+        self._pictures_since_rewind += len(frames)
         for frame in frames:
             # `fallback` is for decoders that do not carry the mark over (none of the common ones).
             stamps = frame.opaque
@@ -265,12 +278,24 @@ class MediaFileSource:
     def _picture(self, frame: VideoFrame) -> Picture:
         kind = self._kind
         if kind.rearranged_to:
-            frame = self._reformatter.reformat(frame, format=kind.rearranged_to)
+            frame = self._rearranged(frame)
         planes = frame.planes[: kind.format.plane_count]
         return Picture(kind.format, tuple([_plane(plane) for plane in planes]), keep=frame)
 
+    def _rearranged(self, frame: VideoFrame) -> VideoFrame:
+        try:
+            return self._reformatter.reformat(frame, format=self._kind.rearranged_to)
+        except FFmpegError as error:
+            self._finished = True
+            raise SourceError(
+                f"{self._spec.location}: pixel format {self._kind.decoded_name} cannot be shown ({error.strerror}); "
+                "convert it, for example with: ffmpeg -i INPUT -pix_fmt yuv420p OUTPUT.mp4"
+            ) from error
+
     def _not_before_restart(self, delivery: Delivery) -> Delivery:
         """Let pictures that were under way in the decoder when the schedule was moved count as delivered then."""
+        if self._restart_wanted:
+            self._restarted_ns = self._pacer.now_ns()
         restarted_ns = self._restarted_ns
         if delivery.arrive_ns < restarted_ns:
             delivery.arrive_ns = restarted_ns

@@ -488,3 +488,28 @@ def test_a_stream_that_begins_in_the_middle_starts_at_its_first_picture(tmp_path
     read = [number for number in numbers(played(path)) if number is not None]
     assert read
     assert read == list(range(read[0], 40))
+
+
+def test_pictures_decoded_before_a_pause_count_as_arrived_at_the_resumption(tmp_path: Path) -> None:
+    pacer = VirtualPacer()
+    source = opened(write_video(tmp_path / "a.mp4", Video(options={"bf": "3", "b-adapt": "0"}, frames=8)), pacer=pacer)
+    play(source, 6)  # the end of the file gave out the last two together; one of them waits
+    pacer.pass_ms(5000)
+    source.skip_to_now()
+    resumed_ns = pacer.now_ns()
+    assert all(frame.arrive_ns == frame.decode_end_ns == resumed_ns for frame in play(source))
+
+
+@pytest.mark.parametrize("tagged_full", [False, True])
+def test_rearranging_packed_samples_does_not_change_them(tmp_path: Path, tagged_full: bool) -> None:
+    path = write_video(
+        tmp_path / "a.mkv",
+        Video(codec="rawvideo", pixel_format="yuyv422", frames=1, colour_range=2 if tagged_full else 1),
+    )
+    picture = played(path)[0].picture
+    with av.open(str(path)) as container:
+        packed = next(container.decode(video=0))
+        expected = np.frombuffer(memoryview(packed.planes[0]), np.uint8).reshape(240, -1)[:, :640:2]
+    assert np.array_equal(samples(picture), expected)
+    assert picture is not None
+    assert picture.format.full_range is tagged_full
