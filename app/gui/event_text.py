@@ -1,0 +1,107 @@
+"""Messages of the engine as rows of the event list."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from app.config.options import is_option, option
+from app.core.clock import NS_PER_S
+from app.core.vocabulary import LOSS_CLASSES, Fate
+from app.ipc.messages import (
+    ConfigApplied,
+    EngineEvent,
+    EngineReady,
+    EngineStatus,
+    FrameCaptured,
+    FromEngine,
+    RunFailed,
+    RunFinished,
+    SegmentEnded,
+    SegmentStarted,
+    SinkChanged,
+    SinkInfo,
+)
+from widgets.option_text import option_value_text
+
+
+class EventRow(NamedTuple):
+    """One entry: when (CLOCK_MONOTONIC ns; None: now), how serious, what kind, and a sentence."""
+
+    at_ns: int | None
+    severity: str
+    kind: str
+    text: str
+
+
+def event_rows(message: FromEngine) -> list[EventRow]:
+    """Return the entries that a message is worth; none for a status."""
+    match message:
+        case ConfigApplied():
+            return [EventRow(message.applied_ns, "info", "config", text) for text in change_texts(message)]
+        case EngineStatus():
+            return []
+        case _:
+            return [_single_row(message)]
+
+
+def _single_row(message: FromEngine) -> EventRow:
+    match message:
+        case EngineReady():
+            row = EventRow(None, "info", "ready", f"{message.source.description}; {sink_text(message.sink)}")
+        case SinkChanged():
+            row = EventRow(None, "info", "sink", f"{message.reason}: {sink_text(message.sink)}")
+        case SegmentStarted():
+            row = EventRow(message.t0_ns, "info", "segment", f"segment {message.segment} begins: {message.reason}")
+        case SegmentEnded():
+            row = EventRow(message.ended_ns, "info", "segment", f"segment {message.segment} ends: {message.reason}")
+        case EngineEvent():
+            row = EventRow(message.at_ns, message.severity, message.kind, message.text)
+        case FrameCaptured():
+            size = f"{message.width}×{message.height}"
+            row = EventRow(None, "info", "capture", f"frame {message.frame_id} ({size}) written to {message.path}")
+        case RunFinished():
+            row = EventRow(None, "info", "end", f"the run ended: {message.reason}")
+        case RunFailed():
+            row = EventRow(None, "error", message.kind, message.text)
+        case _:
+            raise ValueError(f"{type(message).__name__} is worth no single row")
+    return row
+
+
+def change_texts(applied: ConfigApplied) -> list[str]:
+    """Return one line for each option that changed: key, both values, and when it acts."""
+    lines = []
+    for key, (old, new) in applied.changes.items():
+        effect = applied.effects.get(key, "")
+        lines.append(f"{key} {_value(key, old)} → {_value(key, new)}" + (f" ({effect})" if effect else ""))
+    return lines
+
+
+def change_label(applied: ConfigApplied) -> str:
+    """Return the short text of a configuration change beside its line in the graphs."""
+    return ", ".join(f"{key} {_value(key, old)} → {_value(key, new)}" for key, (old, new) in applied.changes.items())
+
+
+def sink_text(sink: SinkInfo) -> str:
+    """Return what a sink granted, in one line."""
+    refresh = f"{sink.refresh_hz:.2f} Hz" if sink.refresh_hz else "refresh unknown"
+    device = f" on {sink.device}" if sink.device else ""
+    return (
+        f"{sink.kind} {sink.width}×{sink.height}, {refresh}, {sink.present_mode_granted}, {sink.image_count} images"
+        f"{device}"
+    )
+
+
+def loss_text(before: dict[Fate, int], now: dict[Fate, int]) -> str:
+    """Return what was lost between two counts, by class; "" when nothing was."""
+    grown = {fate: now[fate] - before.get(fate, 0) for fate in LOSS_CLASSES}
+    return ", ".join(f"{count} {fate.label}" for fate, count in grown.items() if count > 0)
+
+
+def run_time_text(at_ns: int, origin_ns: int) -> str:
+    """Return a stamp as seconds since the run began."""
+    return f"{(at_ns - origin_ns) / NS_PER_S:.2f} s"
+
+
+def _value(key: str, value: Any) -> str:
+    return option_value_text(option(key), value) if is_option(key) else str(value)

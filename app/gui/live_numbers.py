@@ -1,0 +1,110 @@
+"""The number tiles: statistics of the newest frames, in words with unit, N and definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from app.analysis.frame_intervals import present_intervals
+from app.analysis.frame_statistics import frame_statistics, interval_statistics
+from app.analysis.summary import Measured, Missing, Summary, Value, summarise
+from app.core.metrics import metric, value_text
+from app.core.records import FrameArray
+from app.core.vocabulary import LOSS_CLASSES
+from app.ipc.frame_ring import FrameCounters
+from widgets.number_tile import TileText
+
+WINDOW_S: Final = 10.0
+"""Stretch of the newest frames that the tiles speak of."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileSpec:
+    """One tile: a metric and which of its statistics."""
+
+    id: str
+    metric_id: str
+    statistic: str
+    title: str
+
+
+TILES: Final = (
+    TileSpec("p50", "interval", "p50", "p50"),
+    TileSpec("p99", "interval", "p99", "p99"),
+    TileSpec("jitter", "jitter_sd_ms", "value", "Jitter, sd"),
+    TileSpec("low", "fps_low_1pct_mean", "value", "Low 1 % (mean)"),
+    TileSpec("latency", "source_to_display_ms", "p50", "Source → display, p50"),
+)
+
+
+def live_tiles(
+    frames: FrameArray, interval_metric: str, nominal_ms: float, counters: FrameCounters | None, source: str
+) -> dict[str, TileText]:
+    """Return every tile by id.
+
+    Args:
+        frames: records of the newest `WINDOW_S`.
+        interval_metric: `display_interval_ms`, or `present_interval_ms` where there is no display time.
+        nominal_ms: NaN when there is none.
+        counters: totals of the run; None before there are any.
+        source: where the display times come from, in words.
+    """
+    measured = _measure(frames, interval_metric, nominal_ms)
+    tiles = {spec.id: _tile(spec, measured, interval_metric, source) for spec in TILES}
+    return {**tiles, "lost": _lost_tile(counters)}
+
+
+def _measure(frames: FrameArray, interval_metric: str, nominal_ms: float) -> Mapping[str, Measured]:
+    measured = frame_statistics(frames, nominal_ms)
+    if interval_metric == "display_interval_ms":
+        return measured
+    # Without a display truth the interval, jitter and low speak of present calls, and their titles say so.
+    calls = present_intervals(frames)
+    row = metric(interval_metric)
+    return {**measured, **interval_statistics(calls, nominal_ms), row.id: summarise(calls.interval_ms, row.missing)}
+
+
+def _tile(spec: TileSpec, measured: Mapping[str, Measured], interval_metric: str, source: str) -> TileText:
+    metric_id = interval_metric if spec.metric_id == "interval" else spec.metric_id
+    row = metric(metric_id)
+    value, n, reason = _number(measured.get(metric_id, Missing(row.missing)), spec.statistic)
+    title = f"{row.title}, {spec.title}" if spec.metric_id == "interval" else spec.title
+    of_calls = interval_metric == "present_interval_ms" and spec.metric_id in {"jitter_sd_ms", "fps_low_1pct_mean"}
+    definition = row.definition.replace("isplay interval", "isplay (here: present-call) interval") if of_calls else (
+        row.definition
+    )  # fmt: skip
+    tip = "\n".join(filter(None, (f"{row.title} ({row.id}, {spec.statistic})", definition, _basis(n, source), reason)))
+    detail = f"N {n}" if not math.isnan(value) else reason
+    return TileText(title + (" (present)" if of_calls else ""), value_text(metric_id, value), detail, tip)
+
+
+def _number(measured: Measured, statistic: str) -> tuple[float, int, str]:
+    """Return value (NaN when missing), N and the reason."""
+    if isinstance(measured, Missing):
+        return math.nan, 0, measured.reason
+    if isinstance(measured, Value):
+        return measured.value, measured.n or 0, ""
+    assert isinstance(measured, Summary)
+    return getattr(measured, statistic), measured.n, measured.missing_statistics().get(statistic, "")
+
+
+def _basis(n: int, source: str) -> str:
+    return f"N = {n}, the last {WINDOW_S:.0f} s" + (f"; {source}" if source else "")
+
+
+def _lost_tile(counters: FrameCounters | None) -> TileText:
+    row = metric("loss_ratio")
+    if counters is None or not counters.produced:
+        reason = "the engine published no counters yet" if counters is None else row.missing
+        return TileText("Lost", "—", reason, f"{row.definition}\n{reason}")
+    lost = sum(counters.lost.values())
+    by_class = [f"{fate.label}: {counters.lost[fate]}" for fate in LOSS_CLASSES if counters.lost[fate]]
+    tip = "\n".join((
+        row.definition,
+        f"{lost} of {counters.produced} produced since the run began, {counters.in_flight} in flight",
+        *(by_class or ["no class has any"]),
+        f"repeated refreshes (no loss): {'—' if counters.repeated is None else counters.repeated}",
+    ))  # fmt: skip
+    return TileText("Lost", f"{lost} frames", f"{value_text(row.id, lost / counters.produced)}", tip)

@@ -1,0 +1,270 @@
+"""The main window: where everything is. Composition only; what happens is in the controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QUndoStack
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QComboBox,
+    QDockWidget,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QSplitter,
+    QToolBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.config.options import OPTIONS, Group
+from app.gui.action_table import ACTIONS, MENUS, SEPARATOR, TOOLBAR, dress, ink_actions, make_actions
+from app.gui.frame_record_text import HEADINGS as RECORD_HEADINGS
+from app.gui.graph_table import GRAPHS
+from app.gui.live_numbers import TILES
+from app.gui.status_line import StatusLine
+from widgets.graph_source import GraphSource
+from widgets.graph_stack import GraphStack
+from widgets.icons import icon
+from widgets.number_tile import NumberTile
+from widgets.option_panel import OptionPanel
+from widgets.preview_host import PreviewHost
+from widgets.value_table import ValueTable
+
+NOTICES: Final = {
+    Group.CLOCKS: "Edited and saved only. This version applies no clock lock. No GPU offers a supported interface for "
+    "memory timings: they are exported for a vendor's own tool.",
+}
+"""What is said in place about a whole group."""
+
+SHOWN_OPTIONS: Final = tuple(row for row in OPTIONS if row.acts or row.group is Group.CLOCKS)
+"""Options that the engine obeys, and those that are edited and saved only; the rest stays in the file untouched."""
+
+EMPTY_RECORD: Final = "Click a graph to pin a frame; its record appears here."
+
+
+class MainWindow(QMainWindow):
+    """Menus, toolbar, preview, tiles, graphs, docks and status line.
+
+    Signals:
+        closing(): the user wants to close; nothing happens unless somebody calls `allow_close`.
+    """
+
+    closing = Signal()
+
+    def __init__(self, source: GraphSource, undo_stack: QUndoStack) -> None:
+        super().__init__()
+        self._may_close = False
+        self._run_icon = "run"
+        self.actions_by_name = make_actions(self)
+        self._add_undo_actions(undo_stack)
+        self.host = PreviewHost()
+        self.tiles = {spec.id: NumberTile(spec.title) for spec in TILES} | {"lost": NumberTile("Lost")}
+        self.graphs = GraphStack(GRAPHS, source)
+        self.panel = OptionPanel(SHOWN_OPTIONS, NOTICES)
+        self.events = ValueTable(("Time", "Kind", "What happened"))
+        self.changes = ValueTable(("Option", "Loaded", "Current"))
+        self.record = ValueTable(RECORD_HEADINGS)
+        self.status = StatusLine()
+        self.menus = {name: QMenu(title, self) for name, title in _SUBMENUS.items()}
+        self.preset_button = QToolButton()
+        self.tile_row = QWidget()
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.toolbar = QToolBar("Toolbar")
+        self.docks: dict[str, QDockWidget] = {}
+        self._lay_out()
+        self._fill_menus()
+        self._ink()
+
+    def allow_close(self) -> None:
+        """Close for good."""
+        self._may_close = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+        """Ask first: a run may have to end, changes may have to be saved."""
+        if self._may_close:
+            event.accept()
+            return
+        event.ignore()
+        self.closing.emit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the palette."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "docks"):
+            self._ink()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Leave keys that press, choose or search to the control that has the focus, before shortcuts see them."""
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _belongs(watched, event):
+            event.accept()
+            return True
+        return super().eventFilter(watched, event)
+
+    def ink_run(self, *, paused: bool) -> None:
+        """Give the run action the icon of what it does next."""
+        self._run_icon = "run" if paused else "pause"
+        self.actions_by_name["run"].setIcon(icon(self._run_icon, self.palette()))
+
+    def _add_undo_actions(self, stack: QUndoStack) -> None:
+        for name, make, key in (("undo", stack.createUndoAction, "Ctrl+Z"), ("redo", stack.createRedoAction, "Ctrl+Y")):
+            action = make(self)
+            action.setShortcuts([key, "Ctrl+Shift+Z"] if name == "redo" else [key])
+            dress(action, key, f"{name.capitalize()} the last edit or preset load.")
+            self.addAction(action)
+            self.actions_by_name[name] = action
+
+    # --- layout ---
+
+    def _lay_out(self) -> None:
+        self.setDockNestingEnabled(True)
+        self.setCentralWidget(self._center())
+        self._add_dock("controls", "Controls", self.panel, Qt.DockWidgetArea.RightDockWidgetArea)
+        for name, title, widget in (
+            ("events", "Events", self.events),
+            ("changes", "Changes", self.changes),
+            ("frame", "Frame", self._record_page()),
+        ):
+            self._add_dock(name, title, widget, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.tabifyDockWidget(self.docks["events"], self.docks["changes"])
+        self.tabifyDockWidget(self.docks["events"], self.docks["frame"])
+        self.docks["events"].raise_()
+        self.resizeDocks([self.docks["controls"], self.docks["events"]], [640, 260], Qt.Orientation.Vertical)
+        self.resizeDocks([self.docks["controls"]], [470], Qt.Orientation.Horizontal)
+        self._fill_toolbar()
+        self.setStatusBar(self.status)
+
+    def _center(self) -> QWidget:
+        row = QHBoxLayout(self.tile_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        for tile in self.tiles.values():
+            row.addWidget(tile)
+        top = QWidget()
+        column = QVBoxLayout(top)
+        column.setContentsMargins(4, 4, 4, 2)
+        column.setSpacing(4)
+        column.addWidget(self.host, 1)
+        column.addWidget(self.tile_row)
+        self.split.addWidget(top)
+        self.split.addWidget(self.graphs)
+        self.split.setChildrenCollapsible(False)
+        self.split.setStretchFactor(0, 5)
+        self.split.setStretchFactor(1, 5)
+        self.split.setSizes([500, 460])
+        return self.split
+
+    def _record_page(self) -> QWidget:
+        page = QWidget()
+        self.record_hint = QLabel(EMPTY_RECORD)
+        self.record_hint.setContentsMargins(8, 6, 8, 6)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.record_hint)
+        layout.addWidget(self.record, 1)
+        self.record.hide()
+        layout.addStretch(0)
+        return page
+
+    def _add_dock(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> None:
+        dock = QDockWidget(title)
+        dock.setObjectName(name)
+        dock.setWidget(widget)
+        self.addDockWidget(area, dock)
+        self.docks[name] = dock
+
+    def _fill_toolbar(self) -> None:
+        self.toolbar.setObjectName("toolbar")
+        self.toolbar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.toolbar.setMovable(False)
+        self.addToolBar(self.toolbar)
+        for name in TOOLBAR:
+            if name == SEPARATOR:
+                self.toolbar.addSeparator()
+            elif name == "source_menu":
+                self.toolbar.addWidget(self._source_button())
+            else:
+                self.toolbar.addAction(self.actions_by_name[name])
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.toolbar.addWidget(spacer)
+        self.preset_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.preset_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.preset_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.toolbar.addWidget(self.preset_button)
+
+    def _source_button(self) -> QToolButton:
+        self.source_button = QToolButton()
+        self.source_button.setText("Source")
+        self.source_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.source_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.source_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.source_button.setToolTip("What is played: a file, a synthetic source, the sample, or a recent one.")
+        return self.source_button
+
+    def _fill_menus(self) -> None:
+        for title, names in MENUS:
+            menu = self.menuBar().addMenu(title)
+            self._fill(menu, names)
+            if "preset_open" in names:
+                self.preset_button.setMenu(menu)
+            if "open_file" in names:
+                self.source_button.setMenu(menu)
+        for dock in self.docks.values():
+            self.menus["docks"].addAction(dock.toggleViewAction())
+        self.menus["docks"].addSeparator()
+        for toggle_id, toggle in self.graphs.toggles.items():
+            action = QAction(f"Graph: {toggle.text()}", self, checkable=True, checked=True)
+            action.triggered.connect(lambda shown, name=toggle_id: self.graphs.set_graph_visible(name, shown))
+            toggle.toggled.connect(action.setChecked)
+            self.menus["docks"].addAction(action)
+
+    def _fill(self, menu: QMenu, names: Sequence[str]) -> None:
+        for name in names:
+            if name == SEPARATOR:
+                menu.addSeparator()
+            elif name in self.menus:
+                menu.addMenu(self.menus[name])
+            else:
+                menu.addAction(self.actions_by_name[name])
+
+    def _ink(self) -> None:
+        ink_actions(self.actions_by_name, self)
+        self.ink_run(paused=self._run_icon == "run")
+        for name in ("undo", "redo"):
+            self.actions_by_name[name].setIcon(icon(name, self.palette()))
+            self.actions_by_name[name].setIconText(name.capitalize())
+        self.preset_button.setIcon(icon("preset", self.palette()))
+        self.source_button.setIcon(icon("source", self.palette()))
+        self.setWindowIcon(icon("veotuner", self.palette()))
+
+
+_SUBMENUS: Final = {
+    "recent_sources": "&Recent",
+    "recent_presets": "Re&cent",
+    "shipped_presets": "S&hipped presets",
+    "theme": "&Theme",
+    "docks": "&Panels and graphs",
+}
+
+SHORTCUT_LIST: Final = tuple((spec.text.replace("&", ""), spec.shortcut, spec.tip) for spec in ACTIONS if spec.shortcut)
+"""Text, key and tip of every command that has a key."""
+
+
+def _belongs(watched: QObject, event: QKeyEvent) -> bool:
+    """Tell whether a plain key is for the focused control: Space presses a button, letters search in a list."""
+    if event.modifiers() not in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+        return False
+    if isinstance(watched, QAbstractButton):
+        return event.key() == Qt.Key.Key_Space
+    if isinstance(watched, (QComboBox, QAbstractItemView)):
+        return event.key() == Qt.Key.Key_Space or bool(event.text().strip())
+    return False

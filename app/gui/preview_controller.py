@@ -1,0 +1,97 @@
+"""Full screen and detached preview; the native window stays the same one, so the engine goes on presenting."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.gui.main_window import MainWindow
+from widgets.preview_host import DetachedPreview
+
+
+class PreviewController(QObject):
+    """Moves the preview between main window, a window of its own, and full screen."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._detached: DetachedPreview | None = None
+        self._hidden: list[QWidget] = []
+        self._normal = window.geometry()
+        self._was_maximised = False
+        actions = window.actions_by_name
+        actions["fullscreen"].toggled.connect(self.set_fullscreen)
+        actions["detach"].toggled.connect(self.set_detached)
+        window.host.activated.connect(actions["fullscreen"].toggle)
+
+    @property
+    def is_fullscreen(self) -> bool:
+        """Tell whether the preview fills a screen."""
+        return self._window.host.window().isFullScreen()
+
+    @property
+    def detached(self) -> DetachedPreview | None:
+        """The preview's own window, while it has one."""
+        return self._detached
+
+    def set_fullscreen(self, on: bool) -> None:
+        """Show nothing but the preview, on the screen where it is, or go back."""
+        target = self._window.host.window()
+        if on == target.isFullScreen():
+            return
+        if on:
+            self._enter(target)
+        else:
+            self._leave(target)
+
+    def set_detached(self, on: bool) -> None:
+        """Give the preview a window of its own, or take it back."""
+        if on == (self._detached is not None):
+            return
+        self._window.actions_by_name["fullscreen"].setChecked(False)
+        if on:
+            self._detached = DetachedPreview(self._window.host)
+            self._detached.addActions(self._window.actions())
+            self._detached.closed.connect(lambda: self._window.actions_by_name["detach"].setChecked(False))
+            self._detached.show()
+        else:
+            self._take_back()
+
+    def _take_back(self) -> None:
+        detached, self._detached = self._detached, None
+        place = self._window.split.widget(0).layout()
+        assert isinstance(place, QVBoxLayout)
+        place.insertWidget(0, self._window.host, 1)
+        self._window.host.show()
+        if detached is not None:
+            detached.hide()
+            detached.deleteLater()
+
+    def _enter(self, target: QWidget) -> None:
+        self._normal, self._was_maximised = target.geometry(), target.isMaximized()
+        if target is self._window:
+            self._hidden = [widget for widget in self._surroundings() if widget.isVisible()]
+            for widget in self._hidden:
+                widget.hide()
+        target.showFullScreen()
+        if target.geometry() != target.screen().geometry():
+            target.setGeometry(target.screen().geometry())  # an X server without a window manager leaves the size alone
+
+    def _leave(self, target: QWidget) -> None:
+        for widget in self._hidden:
+            widget.show()
+        self._hidden = []
+        target.setWindowState(Qt.WindowState.WindowMaximized if self._was_maximised else Qt.WindowState.WindowNoState)
+        if not self._was_maximised:
+            target.setGeometry(self._normal)
+
+    def _surroundings(self) -> list[QWidget]:
+        window = self._window
+        return [
+            window.menuBar(),
+            window.toolbar,
+            window.status,
+            window.tile_row,
+            window.graphs,
+            *window.docks.values(),
+        ]

@@ -1,0 +1,135 @@
+"""The line at the bottom: what is measured on, and what measuring costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtWidgets import QLabel, QStatusBar
+
+from app.ipc.messages import EngineStatus, SinkInfo
+from app.telemetry.sampler import SamplerCost
+from widgets.theme import warning_colour
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFacts:
+    """What the line is made of; None or NaN where there is nothing yet."""
+
+    sink: SinkInfo | None = None
+    status: EngineStatus | None = None
+    gui_cpu_ratio: float = math.nan
+    redraw_interval_s: float = math.nan
+    sampler: SamplerCost | None = None
+    recorded_s: float | None = None
+    gpu_is_simulated: bool = False
+    lapped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StatusItem:
+    """One entry of the line."""
+
+    name: str
+    text: str
+    tip: str
+    is_warning: bool = False
+
+
+def status_items(facts: StatusFacts) -> list[StatusItem]:
+    """Return the entries, in order."""
+    return [*_sink_items(facts.sink), *_cost_items(facts), *_flag_items(facts)]
+
+
+def _sink_items(sink: SinkInfo | None) -> list[StatusItem]:
+    if sink is None:
+        return [StatusItem("sink", "no engine", "Nothing runs; a source starts the engine.")]
+    refresh = f"{sink.refresh_hz:.1f} Hz" if sink.refresh_hz else "refresh unknown"
+    size = f"{sink.width}×{sink.height}"
+    return [
+        StatusItem("refresh", refresh, "Refresh rate of the display as the sink knows it, in Hz."),
+        StatusItem("sink", f"{sink.kind.upper()} {size}", f"Sink and size of its images in pixels. {sink.device}"),
+        StatusItem(
+            "display_time",
+            f"display time: {sink.display_time_source}",
+            "Where display times come from; the better sources see the display itself, the rest are lower bounds.",
+        ),
+        StatusItem("images", f"{sink.image_count} images", "Images that the swapchain really has."),
+    ]
+
+
+def _cost_items(facts: StatusFacts) -> list[StatusItem]:
+    engine = facts.status.cpu_ratio if facts.status else math.nan
+    telemetry = facts.sampler.cpu_ratio if facts.sampler else math.nan
+    interval_ms = facts.redraw_interval_s * 1e3
+    redraw = "" if math.isnan(interval_ms) else f" Graphs redraw every {interval_ms:.0f} ms."
+    worst = (
+        f" {facts.sampler.calls} calls, the slowest {facts.sampler.worst_us:.0f} µs ({facts.sampler.worst_call})."
+        if facts.sampler and facts.sampler.calls
+        else ""
+    )
+    return [
+        StatusItem("engine", f"engine {_percent(engine)}", "CPU time of the engine ÷ wall time; 100 % is a core."),
+        StatusItem(
+            "gui",
+            f"GUI {_percent(facts.gui_cpu_ratio)}",
+            f"CPU time of this window's process ÷ wall time; 100 % = a core.{redraw}",
+        ),
+        StatusItem("telemetry", f"telemetry {_percent(telemetry)}", f"CPU time of the sampler's thread.{worst}"),
+    ]
+
+
+def _flag_items(facts: StatusFacts) -> list[StatusItem]:
+    items = []
+    sink = facts.sink
+    if sink is not None and sink.device_is_software:
+        items.append(
+            StatusItem("software", "software Vulkan", f"{sink.device} runs on the CPU: GPU times are CPU times.", True)
+        )
+    if sink is not None and sink.paces_fifo is False:
+        text = "FIFO does not pace on this driver"
+        tip = "FIFO was granted, but presents were seen to return faster than the display refreshes."
+        items.append(StatusItem("pacing", text, tip, True))
+    if facts.gpu_is_simulated:
+        items.append(StatusItem("simulated", "GPU telemetry SIMULATED", "Temperature and clocks are made up.", True))
+    if facts.lapped:
+        tip = "Frame records that the graphs missed because the ring was written faster than they read it."
+        items.append(StatusItem("lapped", f"{facts.lapped} records missed", tip, True))
+    if facts.recorded_s is not None:
+        minutes, seconds = divmod(int(facts.recorded_s), 60)
+        items.append(StatusItem("rec", f"● REC {minutes:02d}:{seconds:02d}", "The run is recorded; since its start."))
+    return items
+
+
+def _percent(ratio: float) -> str:
+    return "—" if math.isnan(ratio) else f"{ratio * 100:.{0 if ratio >= 0.1 else 1}f} %"
+
+
+_ORDER: Final = (
+    "refresh", "sink", "display_time", "images", "engine", "gui", "telemetry", "software", "pacing", "simulated",
+    "lapped", "rec",
+)  # fmt: skip
+
+
+class StatusLine(QStatusBar):
+    """Shows the entries as permanent labels; short messages appear to their left and go away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizeGripEnabled(False)
+        self.labels = {name: QLabel() for name in _ORDER}
+        for label in self.labels.values():
+            label.hide()
+            self.addPermanentWidget(label)
+
+    def show_items(self, items: list[StatusItem]) -> None:
+        """Show these entries and no others."""
+        by_name = {item.name: item for item in items}
+        for name, label in self.labels.items():
+            item = by_name.get(name)
+            label.setVisible(item is not None)
+            if item is not None and (label.text(), label.toolTip()) != (item.text, item.tip):
+                label.setText(item.text)
+                label.setToolTip(item.tip)
+                label.setStyleSheet(f"color: {warning_colour(self.palette())}" if item.is_warning else "")

@@ -1,0 +1,331 @@
+"""Puts the window together: models, controllers and their connections. One circle, one direction.
+
+A widget emits intent → a controller calls the model or the session → the session's bridge and the model's signal come
+back → presenters write into the widgets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QApplication, QMenu
+
+from app.config.presets import list_presets
+from app.gui.action_table import dress
+from app.gui.capture_controller import CaptureController
+from app.gui.config_model import ConfigModel, option_values
+from app.gui.event_text import EventRow
+from app.gui.frame_record_text import frame_record_rows
+from app.gui.help_text import focus_help, show_about, show_focus_help, show_shortcuts
+from app.gui.live_series import LiveSeries
+from app.gui.main_window import SHORTCUT_LIST, MainWindow
+from app.gui.preset_controller import DEFAULTS, PresetController
+from app.gui.preview_controller import PreviewController
+from app.gui.prompts import DialogPrompts, Prompts, SilentPrompts
+from app.gui.run_controller import RunController
+from app.gui.run_presenter import RunPresenter
+from app.gui.settings import GuiSettings
+from app.gui.source_controller import SourceController
+from app.gui.window_layout import restore_layout, save_layout
+from app.session.session_state import Phase
+from widgets.graph_source import FrameSample
+from widgets.preview_host import PreviewState
+from widgets.theme import ThemeChoice, is_dark, palette_for
+
+MESSAGE_MS: Final = 6000
+SHOWN_TIMEOUT_S: Final = 3.0
+
+
+@dataclass(slots=True)
+class WorkbenchParts:
+    """What a workbench is made from; tests bring their own runs and prompts."""
+
+    settings: GuiSettings
+    runs: RunController
+    prompts: Prompts | None = None
+
+
+class Workbench(QObject):
+    """The whole window with everything behind it. GUI thread, inside a running asyncio loop."""
+
+    def __init__(self, parts: WorkbenchParts) -> None:
+        super().__init__()
+        self.settings, self.runs = parts.settings, parts.runs
+        self.live = LiveSeries()
+        self.model = ConfigModel(DEFAULTS)
+        self.window = MainWindow(self.live, self.model.undo_stack)
+        self._prompts: Prompts = parts.prompts or DialogPrompts(self.window)
+        self.presets = PresetController(self.model, self.prompts, self.settings)
+        self.sources = SourceController(self.window, self.runs, self.model, self.prompts, self.settings)
+        self.captures = CaptureController(self.window, self.runs, self.prompts)
+        self.presenter = RunPresenter(self.window, self.runs, self.model, self.live)
+        self.preview = PreviewController(self.window)
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._last_failure = ""
+        self._closing: asyncio.Task[None] | None = None
+        self._connect_model()
+        self._connect_actions()
+        self._connect_preview()
+        self._connect_messages()
+        self._fill_menus()
+        self._show_config()
+        self._show_phase(Phase.IDLE)
+        self._restore()
+
+    def prompts(self) -> Prompts:
+        """Return who asks the questions."""
+        return self._prompts
+
+    def silence_prompts(self) -> None:
+        """Ask and show nothing from now on, for a window without a person; `last_failure` tells what went wrong."""
+        self._prompts = SilentPrompts()
+
+    @property
+    def last_failure(self) -> str:
+        """The last failure told, "" for none."""
+        return self._last_failure
+
+    async def until_shown(self) -> None:
+        """Return when the preview's native window has been shown by the window system."""
+        surface = self.window.host.surface
+        self.window.host.show_state(PreviewState.STARTING)
+        shown = asyncio.Event()
+        surface.exposed.connect(lambda visible: shown.set() if visible else None)
+        if not surface.isExposed():
+            with contextlib.suppress(TimeoutError):  # a window without a screen never is; the engine copes
+                await asyncio.wait_for(shown.wait(), SHOWN_TIMEOUT_S)
+
+    def set_theme(self, choice: ThemeChoice) -> None:
+        """Show the window light, dark, or as the system is, and remember it."""
+        self.settings.set("theme", choice.value)
+        self.show_theme(choice)
+
+    def show_theme(self, choice: ThemeChoice) -> None:
+        """Show the window light, dark, or as the system is, for now."""
+        self._theme = choice
+        self._apply_theme()
+
+    def request_close(self) -> None:
+        """Close as the user does: ask about unsaved changes, end the run, save the layout."""
+        if self._closing is None and self.presets.may_discard():
+            self.close_without_asking()
+
+    def close_without_asking(self) -> None:
+        """End the run, save the layout and close."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+
+    async def _close(self) -> None:
+        self.window.actions_by_name["fullscreen"].setChecked(False)
+        self.window.actions_by_name["detach"].setChecked(False)
+        save_layout(self.window, self.settings)
+        self.window.setEnabled(False)
+        await self.runs.close()
+        self.live.end()
+        self.window.allow_close()
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    # --- connections ---
+
+    def _connect_model(self) -> None:
+        self.window.panel.edited.connect(self.model.set_option)
+        self.model.changed.connect(self._show_config)
+        self.model.changed.connect(lambda: self.runs.set_config(self.model.config))
+        self.model.refused.connect(self._tell_refusal)
+
+    def _connect_actions(self) -> None:
+        graphs, preset = self.window.graphs, self.presets
+        handlers = {
+            "open_file": self.sources.open_file,
+            "open_synthetic": self.sources.open_synthetic,
+            "open_sample": self.sources.open_sample,
+            "run": self.sources.toggle,
+            "stop": self.runs.stop,
+            "restart": self.sources.restart,
+            "open_run": self.captures.open_run_folder,
+            "capture_window": self.captures.capture_window,
+            "capture_frame": self.captures.capture_frame,
+            "report": self.captures.ask_report,
+            "preset_open": preset.open,
+            "preset_save": preset.save,
+            "preset_save_as": preset.save_as,
+            "preset_revert": preset.revert,
+            "step_back": graphs.step_back,
+            "step_forward": graphs.step_forward,
+            "zoom_in": graphs.zoom_in,
+            "zoom_out": graphs.zoom_out,
+            "pin": self._pin_newest,
+            "leave": self._leave,
+            "search": self._search,
+            "help": self._help,
+            "shortcuts": lambda: show_shortcuts(self.window, SHORTCUT_LIST),
+            "about": lambda: show_about(self.window),
+            "quit": self.request_close,
+        }
+        for name, handler in handlers.items():
+            self.window.actions_by_name[name].triggered.connect(lambda _checked=False, call=handler: call())
+        follow = self.window.actions_by_name["follow"]
+        follow.setChecked(True)
+        follow.triggered.connect(graphs.set_following)
+        graphs.following_changed.connect(follow.setChecked)
+        record = self.window.actions_by_name["record"]
+        record.setChecked(self.runs.records)
+        record.toggled.connect(self.sources.set_recording)
+        graphs.pinned.connect(self._show_record)
+        self.window.closing.connect(self.request_close)
+
+    def _connect_preview(self) -> None:
+        host = self.window.host
+        host.resized.connect(self.runs.resize)
+        host.occluded.connect(self.runs.set_occluded)
+        requests = {
+            "sample": self.sources.open_sample,
+            "open": self.sources.open_file,
+            "synthetic": self.sources.open_synthetic,
+            "restart": self.sources.restart,
+            "folder": self.captures.open_run_folder,
+        }
+        host.action_requested.connect(lambda name: requests[name]())
+
+    def _connect_messages(self) -> None:
+        for signal in (self.presets.notice, self.sources.notice, self.captures.notice):
+            signal.connect(self._tell_notice)
+        for signal in (self.sources.failed, self.captures.failed, self.runs.failed):
+            signal.connect(self._tell_failure)
+        self.presenter.phase_shown.connect(self._show_phase)
+        self.sources.chosen.connect(lambda _text: self._fill_recent_sources())
+        self.presets.recent_changed.connect(self._fill_recent_presets)
+
+    # --- menus that change ---
+
+    def _fill_menus(self) -> None:
+        self._fill_recent_sources()
+        self._fill_recent_presets()
+        for preset in list_presets():
+            action = self.window.menus["shipped_presets"].addAction(preset.name)
+            dress(action, "", preset.description)
+            action.triggered.connect(lambda _checked=False, chosen=preset: self.presets.open_shipped(chosen))
+        group = QActionGroup(self)
+        for choice in ThemeChoice:
+            action = self.window.menus["theme"].addAction(f"&{choice.value.capitalize()}")
+            action.setCheckable(True)
+            action.triggered.connect(lambda _checked=False, chosen=choice: self.set_theme(chosen))
+            group.addAction(action)
+        self._theme_actions = group.actions()
+
+    def _fill_recent_sources(self) -> None:
+        _refill(self.window.menus["recent_sources"], self.settings.recent("source"), self.sources.play)
+
+    def _fill_recent_presets(self) -> None:
+        _refill(
+            self.window.menus["recent_presets"],
+            self.settings.recent("preset"),
+            lambda text: self.presets.open_path(Path(text)),
+        )
+
+    # --- shown ---
+
+    def _show_config(self) -> None:
+        values, loaded = option_values(self.model.config), option_values(self.model.loaded.config)
+        self.window.panel.show_values(values, loaded)
+        rows = self.model.diff_rows()
+        self.window.changes.show_rows(rows)
+        name = self.model.loaded.name
+        edited = f" • {len(rows)} edited" if rows else ""
+        self.window.preset_button.setText(f"preset: {name}{edited}")
+        path = self.model.loaded.path
+        self.window.preset_button.setToolTip(
+            f"Loaded from {path}" if path else "Not from a file of yours: saving asks for a place"
+        )
+        self.window.setWindowTitle(f"{name}{' •' if rows else ''} – VeoTuner")
+        self.window.actions_by_name["preset_revert"].setEnabled(bool(rows))
+        tab = f"Changes ({len(rows)})" if rows else "Changes"
+        self.window.docks["changes"].setWindowTitle(tab)
+
+    def _show_phase(self, phase: Phase) -> None:
+        actions = self.window.actions_by_name
+        run = actions["run"]
+        texts = {Phase.RUNNING: "&Pause", Phase.PAUSED: "&Go on"}
+        run.setText(texts.get(phase, "&Run"))
+        run.setEnabled(phase not in {Phase.STARTING, Phase.STOPPING})
+        actions["stop"].setEnabled(phase.is_live)
+        actions["restart"].setEnabled(bool(self.sources.source))
+        for name in ("report", "open_run"):
+            actions[name].setEnabled(self.runs.state is not None and self.runs.state.ready_ns is not None)
+        actions["capture_frame"].setEnabled(phase in {Phase.RUNNING, Phase.PAUSED})
+        self.window.ink_run(paused=phase is not Phase.RUNNING)
+
+    def _show_record(self, sample: FrameSample | None) -> None:
+        frames = None if sample is None else self.live.record_at(sample.time_s)
+        self.window.record.setVisible(frames is not None)
+        self.window.record_hint.setVisible(frames is None)
+        if frames is not None:
+            self.window.record.show_rows(frame_record_rows(frames, self.presenter.origin_ns))
+            self.window.docks["frame"].show()
+            self.window.docks["frame"].raise_()
+
+    # --- told ---
+
+    def _tell_notice(self, text: str) -> None:
+        self.window.status.showMessage(text, MESSAGE_MS)
+        self.presenter.add_event(EventRow(None, "info", "notice", text))
+
+    def _tell_failure(self, text: str) -> None:
+        self._last_failure = text
+        self.presenter.add_event(EventRow(None, "error", "failed", text))
+        self._prompts.problems("That did not work", "The window and its options are as they were.", text.splitlines())
+
+    def _tell_refusal(self, text: str) -> None:
+        self.window.status.showMessage(text, MESSAGE_MS)
+
+    # --- small commands ---
+
+    def _pin_newest(self) -> None:
+        self.window.graphs.pin_at(self.window.graphs.window_shown.end_s)
+
+    def _leave(self) -> None:
+        if self.preview.is_fullscreen:
+            self.window.actions_by_name["fullscreen"].setChecked(False)
+        elif self.window.graphs.pin is not None:
+            self.window.graphs.set_pin(None)
+        else:
+            self.window.panel.search.clear()
+
+    def _search(self) -> None:
+        self.window.docks["controls"].show()
+        self.window.panel.search.setFocus()
+        self.window.panel.search.selectAll()
+
+    def _help(self) -> None:
+        text = focus_help(self.window.panel.focused_option(), self.window.focusWidget())
+        show_focus_help(self.window, text)
+
+    # --- memory ---
+
+    def _restore(self) -> None:
+        restore_layout(self.window, self.settings)
+        text = self.settings.text("theme", ThemeChoice.SYSTEM)
+        self._theme = ThemeChoice(text) if text in set(ThemeChoice) else ThemeChoice.SYSTEM
+        QApplication.styleHints().colorSchemeChanged.connect(self._apply_theme)
+        self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        QApplication.setPalette(palette_for(is_dark(self._theme)))
+        for choice, action in zip(ThemeChoice, self._theme_actions, strict=True):
+            action.setChecked(choice is self._theme)
+
+
+def _refill(menu: QMenu, texts: list[str], chosen: Callable[[str], None]) -> None:
+    menu.clear()
+    for text in texts:
+        action: QAction = menu.addAction(text)
+        action.triggered.connect(lambda _checked=False, text=text: chosen(text))
+    menu.setEnabled(bool(texts))
