@@ -74,7 +74,6 @@ class ActiveRun:
 
     def __init__(self, setup: RunSetup, observer: RunObserver, spawn: Spawn) -> None:
         self.history = RunHistory()
-        self.manifest = _opening_manifest(setup.request)
         self.directory = setup.directory
         self.recorder: Recorder | None = None
         self._config = setup.config
@@ -86,15 +85,17 @@ class ActiveRun:
         self._told_lapped = 0
         self._refused = False
         with ExitStack() as undo:
+            telemetry = start_telemetry(setup.request.gpu, setup.config.device.gpu_uuid)
+            self.sampler = telemetry.sampler
+            undo.callback(self.sampler.stop)
+            self._feed = self.sampler.subscribe()
+            self.manifest = _opening_manifest(setup.request, telemetry.gpu)
             if setup.directory is not None:
                 self.recorder = Recorder(setup.directory, self.manifest, setup.config, self._recording_failed)
                 undo.callback(self.recorder.discard)
-            self.sampler, notices = start_telemetry(setup.request.gpu)
-            undo.callback(self.sampler.stop)
-            self._feed = self.sampler.subscribe()
             self.process = spawn(None if setup.directory is None else setup.directory / ENGINE_LOG)
             undo.pop_all()
-        for notice in notices:
+        for notice in telemetry.notices:
             self._own_events.put(notice)
         self._send_start(setup)
         self.watch = EngineWatch(self.process, self)
@@ -216,7 +217,7 @@ class ActiveRun:
             )
 
 
-def _opening_manifest(request: RunRequest) -> Manifest:
+def _opening_manifest(request: RunRequest, gpu_telemetry: str) -> Manifest:
     return Manifest(
         source_text=request.source,
         sink_text=request.sink,
@@ -224,5 +225,5 @@ def _opening_manifest(request: RunRequest) -> Manifest:
         warmup_s=request.warmup_s,
         started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
         started_ns=time.monotonic_ns(),
-        machine=machine_facts(),
+        machine={**machine_facts(), "gpu_telemetry": gpu_telemetry},
     )

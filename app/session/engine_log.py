@@ -43,12 +43,13 @@ class EngineLog:
 
     def _follow(self) -> None:
         with self._pipe, ExitStack() as files:
-            copy = self._open_copy(files)
+            copy: IO[bytes] | None = None
             written = 0
             while line := self._pipe.readline(MAX_LINE_BYTES):
                 self._lines.append(line.decode(errors="replace").rstrip())
-                if copy is not None and written < MAX_FILE_BYTES:
-                    written += _append(copy, line)
+                if written == 0:  # an engine with nothing to say leaves no empty file
+                    copy = self._open_copy(files)
+                written += _append(copy, line) if written < MAX_FILE_BYTES else 0
 
     def _open_copy(self, files: ExitStack) -> IO[bytes] | None:
         if self._path is None:
@@ -60,7 +61,10 @@ class EngineLog:
             return None
 
 
-def _append(copy: IO[bytes], line: bytes) -> int:
+def _append(copy: IO[bytes] | None, line: bytes) -> int:
+    """Write a line and return how much of the file's allowance it used; all of it when nothing can be written."""
+    if copy is None:
+        return MAX_FILE_BYTES
     try:
         copy.write(line)
     except OSError:  # disk full: the lines in memory are what a crash message needs

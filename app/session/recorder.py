@@ -15,7 +15,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
-from app.config.store import save_config
+from app.config.atomic_file import write_atomically
+from app.config.store import render_config
 from app.config.veoconfig import VeoConfig
 from app.core.errors import RecordingError
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
@@ -93,6 +94,8 @@ class Recorder:
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Wait until everything known so far is in the files; False when that took longer than `timeout_s`."""
+        if not self._thread.is_alive():  # it ended with everything written
+            return True
         done = threading.Event()
         self._flushes.put(done)
         self._wake.set()
@@ -119,7 +122,7 @@ class Recorder:
         self._journal = JournalFile(self.directory / names.EVENTS)
         try:
             self._manifest.write(self.directory)
-            save_config(config, self.directory / names.CONFIG)
+            self._write_config(config)
             self._frames = ArrowStreamFile(self.directory / names.FRAME_STREAM, FRAME_SCHEMA)
             self._telemetry = ArrowStreamFile(self.directory / names.TELEMETRY_STREAM, TELEMETRY_SCHEMA)
         except OSError:
@@ -161,11 +164,15 @@ class Recorder:
         if readings:
             self._telemetry.append(readings_to_batch(readings))
         for config in _drained(self._configs):
-            save_config(config, self.directory / names.CONFIG)
+            self._write_config(config)
         for received_ns, entry in _drained(self._entries):
             if isinstance(entry, RunEnded) and reader is not None:
                 self._record_counters(reader)
             self._journal.append(received_ns, entry)
+
+    def _write_config(self, config: VeoConfig) -> None:
+        # Without a backup beside it: every configuration that was in force is in the journal.
+        write_atomically(self.directory / names.CONFIG, render_config(config))
 
     def _record_frames(self, reader: FrameRingReader) -> None:
         batch = reader.read()

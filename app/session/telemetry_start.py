@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
+from app.core.errors import InvalidInputError, Problem
 from app.ipc.messages import EngineEvent
-from app.telemetry.gpus import choose_gpu_provider
+from app.telemetry.gpus import AUTO, NO_GPU, choose_gpu_provider
 from app.telemetry.host import HostProvider
 from app.telemetry.sampler import Sampler
 
 
-def start_telemetry(gpu: str) -> tuple[Sampler, list[EngineEvent]]:
-    """Return a running sampler, and what a person should know about it.
+class StartedTelemetry(NamedTuple):
+    """A running sampler, the label of its GPU or why there is none, and what a person should know about it."""
+
+    sampler: Sampler
+    gpu: str
+    notices: tuple[EngineEvent, ...]
+
+
+def start_telemetry(gpu: str, preferred_uuid: str | None) -> StartedTelemetry:
+    """Start reading the host and a GPU.
 
     Args:
-        gpu: `auto`, `none`, `simulated` or the UUID of a GPU.
+        gpu: `auto`, `none`, `simulated`, or the UUID or PCI address of a GPU.
+        preferred_uuid: the GPU that the configuration names, taken first by `auto`.
 
     Raises:
-        VeoTunerError: the GPU named does not exist.
+        InvalidInputError: a GPU was named that cannot be read.
     """
-    provider, why_missing = choose_gpu_provider(gpu)
+    provider, why_missing = choose_gpu_provider(gpu, prefer=(preferred_uuid or "",))
+    if provider is None and gpu not in (AUTO, NO_GPU):
+        hint = "give --gpu auto, or none for a run without GPU readings"
+        raise InvalidInputError([Problem("gpu", gpu, f"cannot be read: {why_missing}", hint)])
     sampler = Sampler([HostProvider()] if provider is None else [HostProvider(), provider])
     sampler.start()
-    if provider is not None or gpu == "none":
-        return sampler, []
-    return sampler, [EngineEvent("info", "gpu_telemetry", f"no GPU readings: {why_missing}", time.monotonic_ns())]
+    if provider is not None:
+        return StartedTelemetry(sampler, provider.label, ())
+    text = f"no GPU readings: {why_missing}"
+    notices = () if gpu == NO_GPU else (EngineEvent("info", "gpu_telemetry", text, time.monotonic_ns()),)
+    return StartedTelemetry(sampler, f"none: {why_missing}", notices)

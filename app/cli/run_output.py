@@ -1,0 +1,119 @@
+"""What becomes of a run on the command line: a table, a JSON file or standard output, a report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from app.analysis.run_data import RunData
+from app.config.atomic_file import write_atomically
+from app.core.errors import RecordingError
+from app.export.report import write_report
+from app.export.run_result import build_run_result, result_json, result_rows
+
+STANDARD_OUTPUT: Final = "-"
+PIPE_WIDTH: Final = 160
+"""Columns of a table that no terminal is there to bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutputs:
+    """Where results go.
+
+    Attributes:
+        json: a file, `-` for standard output instead of the table, or None.
+        report: the HTML report, or None.
+    """
+
+    json: str | None = None
+    report: Path | None = None
+
+    def check(self) -> None:
+        """Find out before the run what would lose its results after it.
+
+        Raises:
+            RecordingError: an output cannot be written.
+        """
+        for option, path in (("--json", self._json_file), ("--report", self.report)):
+            fault = "" if path is None else _fault(path)
+            if fault:
+                raise RecordingError(f"{option} {path} cannot be written: {fault}")
+
+    def write(self, data: RunData, recording_dir: Path | None) -> None:
+        """Write everything asked for; without `--json -` the table, and where things are, go to standard output.
+
+        Raises:
+            RecordingError: an output cannot be written.
+        """
+        result = build_run_result(data)
+        if self.json == STANDARD_OUTPUT:
+            sys.stdout.write(result_json(result))
+        else:
+            print_result(result)
+            self._print_places(recording_dir)
+        try:
+            if self._json_file is not None:
+                write_atomically(self._json_file, result_json(result).encode())
+            if self.report is not None:
+                write_report(data, self.report)
+        except OSError as error:
+            kept = f"; the recording is kept in {recording_dir}" if recording_dir else ""
+            raise RecordingError(f"the results cannot be written: {error}{kept}") from error
+
+    @property
+    def _json_file(self) -> Path | None:
+        return None if self.json in (None, STANDARD_OUTPUT) else Path(str(self.json))
+
+    def _print_places(self, recording_dir: Path | None) -> None:
+        places = {"recording": recording_dir, "result": self._json_file, "report": self.report}
+        for name, path in places.items():
+            if path is not None:
+                sys.stdout.write(f"{name}: {path}\n")
+
+
+def print_result(result: Mapping[str, Any]) -> None:
+    """Print a result as a table on standard output, with everything a reader should know before believing it."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PIPE_WIDTH)
+    table = Table("Metric", "Value (median where there are samples)", "N", "Source", title=_title(result))
+    for row in result_rows(result):
+        table.add_row(*row)
+    console.print(table)
+    for warning in result["warnings"]:
+        console.print(f"warning: {warning}", style="yellow", markup=False)
+    for item in result["advice"]:
+        console.print(f"advice: {item['key']}: {item['text']}", markup=False)
+
+
+def _title(result: Mapping[str, Any]) -> str:
+    sink = result["sink"]
+    granted = f"{sink['present_mode_granted']} × {sink['image_count']} images"
+    return f"{result['source']['text']} → {sink['kind']}, {granted}, {result['duration_s']:.1f} s"
+
+
+def _fault(path: Path) -> str:
+    if path.is_dir():
+        return "it is a folder; name a file in it"
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return f"the folder {folder} is not there; make it, or name another"
+    if not _is_writable(folder):
+        return f"the folder {folder} may not be written; name another"
+    return ""
+
+
+def _is_writable(folder: Path) -> bool:
+    probe = folder / f".veotuner-{id(folder):x}"
+    try:
+        probe.open("xb").close()
+        probe.unlink()
+    except OSError:
+        return False
+    return True
