@@ -94,6 +94,11 @@ class SwapchainSink:
         """What was granted; another object after every rebuild."""
         return self._info
 
+    @property
+    def window_id(self) -> int | None:
+        """Return the id of the window presented into, None without one."""
+        return self._surface.window_id
+
     def grid(self) -> RefreshGrid | None:
         """Return None: without display timing the driver does not tell when refreshes happen."""
         return None
@@ -214,7 +219,7 @@ class SwapchainSink:
         return PendingCapture(path, frame_id, rgb)
 
     def present_cleared(self, count: int, limit_ns: int) -> list[int]:
-        """Present black images as fast as the driver takes them, for the bench; return the stamps of the returns, ns."""
+        """Present black images as fast as the driver takes them, for the bench; return when each call returned, ns."""
         assert self._swapchain is not None, "there is nothing to present to"
         return ClearLoop(self._renderer, self._swapchain).run(count, limit_ns)
 
@@ -313,11 +318,11 @@ class SwapchainSink:
             self._renderer.discard_acquired(self._renderer.next_context())
             self._held = None
         deadline_ns = time.monotonic_ns() + _SETTLE_NS
-        self._settled += self.drain(deadline_ns)
+        self._settled = [*self.drain(deadline_ns)]
         for presentation in self._pending:
             presentation.abandoned = True
         if self._pending:
-            self._settled += self.drain(deadline_ns + _SETTLE_NS)
+            self._settled = [*self._settled, *self.drain(deadline_ns + _SETTLE_NS)]
         self._device.wait_idle()
 
     def _close_swapchain(self) -> None:

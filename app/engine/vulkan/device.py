@@ -15,7 +15,7 @@ SWAPCHAIN_MAINTENANCE: Final = "VK_EXT_swapchain_maintenance1"
 PRESENT_ID: Final = "VK_KHR_present_id"
 PRESENT_WAIT: Final = "VK_KHR_present_wait"
 LATEST_READY: Final = "VK_EXT_present_mode_fifo_latest_ready"
-CALIBRATED_TIMESTAMPS: Final = ("VK_KHR_calibrated_timestamps", "VK_EXT_calibrated_timestamps")
+CALIBRATED_TIMESTAMPS: Final[tuple[str, ...]] = ("VK_KHR_calibrated_timestamps", "VK_EXT_calibrated_timestamps")
 
 LATEST_READY_FEATURES_TYPE: Final = 1000361000
 """`sType` of VkPhysicalDevicePresentModeFifoLatestReadyFeaturesEXT, newer than the headers of the `vulkan` package."""
@@ -115,7 +115,7 @@ class Device:
 
 
 def _wanted_extensions(physical: PhysicalDevice, instance: Instance, presents: bool) -> frozenset[str]:
-    wanted = [name for name in CALIBRATED_TIMESTAMPS if name in physical.extensions][:1]
+    wanted: list[str] = [name for name in CALIBRATED_TIMESTAMPS if name in physical.extensions][:1]
     if presents:
         wanted.append(SWAPCHAIN)
         if "VK_EXT_surface_maintenance1" in instance.extensions and SWAPCHAIN_MAINTENANCE in physical.extensions:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from app.core.errors import SinkError
@@ -24,6 +26,12 @@ OPTIONAL_EXTENSIONS: Final = (
     "VK_EXT_surface_maintenance1",
 )
 
+EXTENT_MESSAGES: Final = (
+    "VUID-VkSwapchainCreateInfoKHR-pNext-07781",
+    "VUID-VkSwapchainCreateInfoKHR-imageExtent-01274",
+)
+"""The image extent is outside what the surface allows: the same rule before and after swapchain_maintenance1."""
+
 NO_DRIVER_CURE: Final = (
     "install the driver of your GPU or, for software rendering, the package mesa-vulkan-drivers (Debian, Ubuntu); "
     "`veotuner doctor` shows what is found. The virtual display runs without Vulkan: --sink virtual:60,process=none"
@@ -37,16 +45,19 @@ class Instance:
         handle: the `VkInstance`. functions: its functions.
         extensions: names of the enabled instance extensions.
         census: counts the objects of this instance and its device.
+        extent_races: how often a window changed its size while a swapchain was made for it (see `racing_extent`).
     """
 
     def __init__(self, validation: bool) -> None:
         self.census = ObjectCensus()
         self._messages: list[str] = []
         self._messages_lock = threading.Lock()
+        self._racing = False
+        self.extent_races = 0
         self._messenger: Handle = None
         self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", self._on_message)
         available = _extension_names()
-        wanted = [name for name in OPTIONAL_EXTENSIONS if name in available]
+        wanted: list[str] = [name for name in OPTIONAL_EXTENSIONS if name in available]
         self.extensions = frozenset(wanted)
         messenger_info = self._messenger_info() if validation else None
         self.handle = _create_instance(wanted, messenger_info)
@@ -59,6 +70,20 @@ class Instance:
         """Return the validation layer's warnings and errors so far; always empty without the layer."""
         with self._messages_lock:
             return list(self._messages)
+
+    @contextmanager
+    def racing_extent(self) -> Iterator[None]:
+        """While a swapchain is made with the size the surface has just told, let it change its size.
+
+        The layer asks the surface anew and complains when the window's owner has resized it in between, which no
+        program can prevent (present scaling would allow it; Mesa 25 on X11 has none, and elsewhere it may cost the
+        flip). The driver then answers OUT_OF_DATE at the next acquire. Such complaints are counted and not kept.
+        """
+        self._racing = True
+        try:
+            yield
+        finally:
+            self._racing = False
 
     def live_objects(self) -> dict[str, int]:
         """Return kind → number of Vulkan objects alive under this instance."""
@@ -99,6 +124,9 @@ class Instance:
     def _on_message(self, _severity: int, _kinds: int, data: Any, _user: Any) -> int:
         # Runs on whichever thread made the faulty call. Returning 0 lets the call go on.
         message = api.text(data.pMessage)
+        if self._racing and any(known in message for known in EXTENT_MESSAGES):
+            self.extent_races += 1
+            return 0
         with self._messages_lock:
             self._messages.append(message)
         return 0

@@ -18,7 +18,8 @@ from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.memory import DeviceImage
 from app.engine.vulkan.physical_device import choose_physical_device
 from app.engine.vulkan.png import write_png
-from app.engine.vulkan.render import MAX_WAIT_NS, Renderer, RenderTarget, Submission
+from app.engine.vulkan.render import Renderer, RenderTarget, Submission
+from app.engine.vulkan.results import MAX_WAIT_NS, DeviceHungError
 
 FRAMES_IN_FLIGHT: Final = 3
 TICKETS_KEPT: Final = 256
@@ -106,7 +107,7 @@ class OffscreenRenderer:
         """
         context = self._renderer.next_context()
         if not self._renderer.wait_free(context, time.monotonic_ns() + MAX_WAIT_NS):
-            raise SinkError("The GPU has not finished a frame for two seconds; restart the engine.")
+            raise DeviceHungError
         self._renderer.record(context, slot, self._targets[image_index])
         self._submissions.append(self._renderer.queue(context, None))
         self._next_ticket += 1

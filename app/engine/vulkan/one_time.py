@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from app.core.errors import SinkError
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.device import Device
-from app.engine.vulkan.results import TIMEOUT, check
-
-MAX_WAIT_NS = 2_000_000_000
+from app.engine.vulkan.results import MAX_WAIT_NS, TIMEOUT, DeviceHungError, check
 
 
 class OneTimeCommands:
@@ -48,7 +45,7 @@ class OneTimeCommands:
         fences = ffi.new("VkFence[]", [self._fence])
         code = functions.vkWaitForFences(self._device.handle, 1, fences, 1, MAX_WAIT_NS)
         if code == TIMEOUT:
-            raise SinkError("The GPU has not finished a copy for two seconds; restart the engine.")
+            raise DeviceHungError
         check(code, "vkWaitForFences")
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Final
 
 from app.core.clock import NO_STAMP_NS
 from app.core.errors import SinkError
@@ -15,12 +14,9 @@ from app.engine.vulkan.convert import Conversion
 from app.engine.vulkan.device import Device
 from app.engine.vulkan.geometry import PUSH_CONSTANT_FLOATS, Rectangle, letterbox, push_constants
 from app.engine.vulkan.gpu_clock import GpuClock
-from app.engine.vulkan.memory import image_barrier
-from app.engine.vulkan.results import SUCCESS, TIMEOUT, check
+from app.engine.vulkan.memory import DeviceImage, image_barrier
+from app.engine.vulkan.results import MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
 from app.engine.vulkan.upload import StagingRing
-
-MAX_WAIT_NS: Final = 2_000_000_000
-"""Longest wait for work of our own that must end, before the device is called hung."""
 
 
 class RenderTarget:
@@ -169,6 +165,7 @@ class Renderer:
         self._close_conversion()
         self._conversion = Conversion(self.device, picture_format, self.target_format, len(self.contexts))
         self._ring = StagingRing(self.device, picture_format, slots)
+        self._warm_up()
 
     def upload(self, picture: Picture, slot: int) -> int:
         """Copy a picture into a staging slot and return the bytes copied."""
@@ -291,11 +288,11 @@ class Renderer:
         """Wait for every frame in flight.
 
         Raises:
-            SinkError: the GPU does not come to an end.
+            DeviceHungError: the GPU does not come to an end.
         """
         for context in self.contexts:
             if context.submission is not None and not self.wait(context.submission, MAX_WAIT_NS):
-                raise SinkError("The GPU has not finished a frame for two seconds; restart the engine.")
+                raise DeviceHungError
 
     def draw(self, command_buffer: Handle, context: FrameContext, target: RenderTarget) -> None:
         """Record drawing the picture that a context's plane images hold into a target."""
@@ -333,6 +330,24 @@ class Renderer:
             self.device.destroy("QueryPool", self._queries)
         self.device.destroy("CommandPool", self._command_pool)
         self.device.census.died("CommandBuffer", len(self.contexts))
+
+    def _warm_up(self) -> None:
+        """Draw one frame of nothing into a tiny image.
+
+        Drivers finish compiling a pipeline at its first draw (lavapipe: 40 ms idle, seconds on a busy machine); that
+        belongs here and not into the first frame.
+        """
+        vk = api.vk
+        image = DeviceImage(self.device, self.target_format, 16, 16, vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)
+        target = RenderTarget(image.handle, image.view, (16, 16), vk.VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL)
+        context = self.next_context()
+        self.record(context, 0, target)
+        try:
+            self.queue(context, None)
+            self.wait_all()
+        finally:
+            image.close()
+        self._placements.clear()
 
     def _stamp(self, context: FrameContext, which: int) -> None:
         """Write the frame's start (0) or end (1) stamp; the start also resets both."""

@@ -15,6 +15,9 @@ SURFACE_LOST: Final = -1000000000
 DEVICE_LOST: Final = -4
 INCOMPLETE: Final = 5
 
+MAX_WAIT_NS: Final = 10_000_000_000
+"""Longest wait for GPU work that must end, before the GPU is called hung; a pipeline may compile at its first draw."""
+
 RESULTS: Final[dict[int, tuple[str, str]]] = {
     SUCCESS: ("SUCCESS", ""),
     NOT_READY: ("NOT_READY", "try again"),
@@ -71,6 +74,15 @@ class VulkanError(SinkError):
     def is_device_lost(self) -> bool:
         """Tell whether every object of the device is dead."""
         return self.code == DEVICE_LOST
+
+
+class DeviceHungError(SinkError):
+    """The GPU does not finish what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"The GPU has not finished a frame for {MAX_WAIT_NS // 1_000_000_000} seconds; restart the engine."
+        )
 
 
 class SurfaceLostError(VulkanError):

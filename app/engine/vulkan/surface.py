@@ -27,6 +27,11 @@ class Surface(Protocol):
     kind: str
     handle: Handle
 
+    @property
+    def window_id(self) -> int | None:
+        """Return the id of the window it lies on, None for a surface without one."""
+        ...
+
     def follow(self) -> tuple[int, int]:
         """Return the present size in pixels, as far as it has been told; cheap enough to be called every frame.
 
@@ -55,6 +60,11 @@ class HeadlessSurface:
         info = api.struct("VkHeadlessSurfaceCreateInfoEXT")
         self.handle = _create_surface(instance, "VK_EXT_headless_surface", "vkCreateHeadlessSurfaceEXT", info)
 
+    @property
+    def window_id(self) -> int | None:
+        """Return None: there is no window."""
+        return None
+
     def follow(self) -> tuple[int, int]:
         """Return the size last asked for."""
         return self._size
@@ -77,7 +87,7 @@ class X11Surface:
         self._instance = instance
         self._connection = XConnection()
         try:
-            self._window = self._open_window(spec, title)
+            self._window, self._state = self._open_window(spec, title)
             self.handle = self._create()
         except SinkError:
             self._connection.close()
@@ -85,7 +95,7 @@ class X11Surface:
         self._hidden = False
 
     @property
-    def window_id(self) -> int:
+    def window_id(self) -> int | None:
         """Return the X11 window id."""
         return self._window
 
@@ -107,17 +117,15 @@ class X11Surface:
         _destroy_surface(self._instance, self.handle)
         self._connection.close()
 
-    def _open_window(self, spec: X11Spec, title: str) -> int:
+    def _open_window(self, spec: X11Spec, title: str) -> tuple[int, WindowState]:
         if spec.window_id is None:
             window = self._connection.create_window(spec.width, spec.height, title)
-            self._state = WindowState(spec.width, spec.height, alive=True, close_requested=False)
-            return window
+            return window, WindowState(spec.width, spec.height, alive=True, close_requested=False)
         self._connection.watch_window(spec.window_id)
         size = self._connection.window_size(spec.window_id)
         if size is None:
             raise SinkError(f"There is no X11 window {spec.window_id:#x}; give the id of a window that exists.")
-        self._state = WindowState(*size, alive=True, close_requested=False)
-        return spec.window_id
+        return spec.window_id, WindowState(*size, alive=True, close_requested=False)
 
     def _create(self) -> Handle:
         info = api.struct(

@@ -31,7 +31,6 @@ class SurfaceOffer(NamedTuple):
         modes: present modes in the order of `PresentMode`.
         extent: size in pixels, zero when there is nothing to present to.
         least_images, most_images: for the granted mode where the driver says so by mode; most 0 is no limit.
-        scaling: `VkPresentScalingFlagBitsEXT` that lets the image differ from the window for a moment, 0 without.
     """
 
     modes: tuple[PresentMode, ...]
@@ -41,18 +40,18 @@ class SurfaceOffer(NamedTuple):
     transform: int
     composite_alpha: int
     usage: int
-    scaling: int
 
 
 class SurfaceReader:
     """Asks the driver about a surface.
 
     Attributes:
-        device, surface: whom it asks about what. surface_format: `VkFormat` and `VkColorSpaceKHR` to present in.
+        instance, device, surface: whom it asks about what.
+        surface_format: `VkFormat` and `VkColorSpaceKHR` to present in.
     """
 
     def __init__(self, instance: Instance, device: Device, surface: Handle) -> None:
-        self._instance = instance
+        self.instance = instance
         self.device = device
         self.surface = surface
         self._physical = device.physical.handle
@@ -69,7 +68,7 @@ class SurfaceReader:
         """
         modes = self._modes()
         granted = grant_mode(wanted, modes).mode
-        capabilities, scaling = self._capabilities(granted)
+        capabilities = self._capabilities(granted)
         return SurfaceOffer(
             modes=modes,
             extent=choose_extent(
@@ -83,7 +82,6 @@ class SurfaceReader:
             transform=capabilities.currentTransform,
             composite_alpha=capabilities.supportedCompositeAlpha & -capabilities.supportedCompositeAlpha,
             usage=capabilities.supportedUsageFlags,
-            scaling=scaling,
         )
 
     def _modes(self) -> tuple[PresentMode, ...]:
@@ -99,21 +97,19 @@ class SurfaceReader:
         )
         return tuple(mode for mode in PresentMode if PRESENT_MODE_VALUES[mode] in usable)
 
-    def _capabilities(self, mode: PresentMode) -> tuple[Any, int]:
-        """Return `VkSurfaceCapabilitiesKHR` for one mode, and the scaling flag to use."""
+    def _capabilities(self, mode: PresentMode) -> Any:
+        """Return `VkSurfaceCapabilitiesKHR`, for one mode where the driver tells them apart."""
         if SWAPCHAIN_MAINTENANCE not in self.device.extensions:
             plain = ffi.new("VkSurfaceCapabilitiesKHR *")
             code = lib.vkGetPhysicalDeviceSurfaceCapabilitiesKHR(self._physical, self.surface, plain)
             check(code, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR")
-            return plain, 0
+            return plain
         of_mode = api.struct("VkSurfacePresentModeEXT", presentMode=PRESENT_MODE_VALUES[mode])
         info = api.struct("VkPhysicalDeviceSurfaceInfo2KHR", pNext=of_mode, surface=self.surface)
-        scaling = api.struct("VkSurfacePresentScalingCapabilitiesEXT")
-        full = api.struct("VkSurfaceCapabilities2KHR", pNext=scaling)
-        get_capabilities = self._instance.functions.vkGetPhysicalDeviceSurfaceCapabilities2KHR
+        full = api.struct("VkSurfaceCapabilities2KHR")
+        get_capabilities = self.instance.functions.vkGetPhysicalDeviceSurfaceCapabilities2KHR
         check(get_capabilities(self._physical, info, full), "vkGetPhysicalDeviceSurfaceCapabilities2KHR")
-        plain = ffi.new("VkSurfaceCapabilitiesKHR *", full.surfaceCapabilities)
-        return plain, _usable_scaling(scaling)
+        return ffi.new("VkSurfaceCapabilitiesKHR *", full.surfaceCapabilities)
 
     def _choose_format(self) -> tuple[int, int]:
         offered = {
@@ -153,7 +149,8 @@ class Swapchain:
         info = _swapchain_info(reader.surface, reader.surface_format, offer, self.mode, min_images)
         if old is not None:
             info.oldSwapchain = old.handle
-        self.handle: Handle = device.create("SwapchainKHR", info)
+        with reader.instance.racing_extent():
+            self.handle: Handle = device.create("SwapchainKHR", info)
         images = enumerate_items(
             "VkImage",
             lambda count, out: device.functions.vkGetSwapchainImagesKHR(device.handle, self.handle, count, out),
@@ -239,17 +236,8 @@ def _swapchain_info(
 ) -> Struct:
     vk = api.vk
     usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | (offer.usage & vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT)
-    fields: dict[str, Any] = {}
-    if offer.scaling:
-        fields["pNext"] = api.struct(
-            "VkSwapchainPresentScalingCreateInfoEXT",
-            scalingBehavior=offer.scaling,
-            presentGravityX=vk.VK_PRESENT_GRAVITY_MIN_BIT_EXT,
-            presentGravityY=vk.VK_PRESENT_GRAVITY_MIN_BIT_EXT,
-        )
     return api.struct(
         "VkSwapchainCreateInfoKHR",
-        **fields,
         surface=surface,
         minImageCount=grant_image_count(images, offer.least_images, offer.most_images),
         imageFormat=surface_format[0],
@@ -262,23 +250,6 @@ def _swapchain_info(
         presentMode=PRESENT_MODE_VALUES[mode],
         clipped=1,
     )
-
-
-def _usable_scaling(offered: Struct) -> int:
-    """Return ONE_TO_ONE where it is offered with gravity to the top left, else 0.
-
-    A window grows between the question for its size and the making of the swapchain. Without a scaling behaviour an
-    extent that is then out of date is a validation error that nobody can avoid; with it, it is allowed.
-    """
-    vk = api.vk
-    one_to_one = vk.VK_PRESENT_SCALING_ONE_TO_ONE_BIT_EXT
-    gravity = vk.VK_PRESENT_GRAVITY_MIN_BIT_EXT
-    fits = (
-        offered.supportedPresentScaling & one_to_one
-        and offered.supportedPresentGravityX & gravity
-        and offered.supportedPresentGravityY & gravity
-    )
-    return int(one_to_one) if fits else 0
 
 
 def _extent(extent: Any) -> tuple[int, int]:

@@ -135,7 +135,7 @@ def _usable_stride(picture_format: PictureFormat, index: int, plane: Plane) -> i
 
 
 def _write_plane(picture_format: PictureFormat, index: int, plane: Plane, stride: int, target: Bytes) -> int:
-    source = np.frombuffer(plane.data, np.uint8)
+    source = np.frombuffer(memoryview(plane.data), np.uint8)
     width_bytes, lines = minimal_stride(picture_format, index), picture_format.plane_size(index)[1]
     if plane.stride_bytes == stride:
         size = stride * (lines - 1) + width_bytes

@@ -67,6 +67,8 @@ xcb_intern_atom_reply_t *xcb_intern_atom_reply(xcb_connection_t *c, xcb_void_coo
 xcb_void_cookie_t xcb_get_geometry(xcb_connection_t *c, uint32_t drawable);
 xcb_get_geometry_reply_t *xcb_get_geometry_reply(xcb_connection_t *c, xcb_void_cookie_t cookie,
     xcb_generic_error_t **e);
+xcb_void_cookie_t xcb_send_event(xcb_connection_t *c, uint8_t propagate, uint32_t destination, uint32_t event_mask,
+    const char *event);
 void free(void *p);
 """
 
@@ -182,6 +184,15 @@ class XConnection:
         self._free_reply(self._xcb.xcb_request_check(
             self.pointer, self._xcb.xcb_destroy_window_checked(self.pointer, window)
         ))  # fmt: skip
+
+    def ask_to_close(self, window: int) -> None:
+        """Ask a window's owner to close it, as a window manager does when its button is pressed."""
+        message = self._ffi.new("xcb_client_message_event_t *")
+        message.response_type, message.format, message.window = _EVENT_CLIENT_MESSAGE, 32, window
+        message.type = self.atom("WM_PROTOCOLS")
+        message.data32[0] = self.atom("WM_DELETE_WINDOW")
+        self._xcb.xcb_send_event(self.pointer, 0, window, 0, self._ffi.cast("char *", message))
+        self._xcb.xcb_flush(self.pointer)
 
     def poll_window(self, window: int, state: WindowState) -> WindowState:
         """Return `state` brought up to date by the events that have arrived; never blocks."""

@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from app.config.sink_text import HeadlessSpec, X11Spec
+from app.core.clock import NO_STAMP_NS
+from app.core.errors import SinkError
+from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
+from app.engine.frame import Frame
+from app.engine.sinks.sink import Settled, SinkRequest
+from app.engine.sinks.swapchain import SwapchainSink, open_swapchain_sink
+from app.engine.vulkan.surface import WindowClosedError
+from app.engine.vulkan.xcb import XConnection
+from tests.engine.vulkan import reference
+from tests.engine.vulkan.conftest import read_png
+from tests.support.x_server import XServer
+
+SECOND_NS = 1_000_000_000
+FIFO = SinkRequest(PresentMode.FIFO, 3)
+FORM = reference.picture_format(64, 48)
+CODES = reference.random_codes(FORM)
+PICTURE = reference.make_picture(FORM, CODES)
+SLOTS = 4
+
+OpenSink = Callable[..., SwapchainSink]
+
+
+@pytest.fixture
+def open_sink() -> Iterator[OpenSink]:
+    """Opens sinks with the validation layer; at the end each is closed, empty and without a validation message."""
+    opened: list[SwapchainSink] = []
+
+    def open_one(spec: HeadlessSpec | X11Spec, request: SinkRequest = FIFO) -> SwapchainSink:
+        sink = open_swapchain_sink(spec, request, validation=True, device="")
+        opened.append(sink)
+        sink.prepare(FORM, SLOTS)
+        for slot in range(SLOTS):
+            sink.upload(PICTURE, slot)
+        return sink
+
+    yield open_one
+    for sink in opened:
+        sink.close()
+        assert sink.validation_messages() == []
+        assert sink.live_objects() == {}
+
+
+@pytest.fixture
+def connection(x_display: str) -> Iterator[XConnection]:
+    """Another client of the X server: the GUI that owns the window."""
+    client = XConnection(x_display)
+    yield client
+    client.close()
+
+
+def show(sink: SwapchainSink, count: int, first_id: int = 0) -> list[Settled]:
+    """Present `count` frames and return all that settled."""
+    settled: list[Settled] = []
+    for frame_id in range(first_id, first_id + count):
+        image = sink.acquire(time.monotonic_ns() + 5 * SECOND_NS)
+        assert image is not None
+        frame = Frame()
+        frame.reset(frame_id)
+        frame.slot = frame_id % SLOTS
+        sink.present(frame, image)
+        settled += sink.collect()
+    return [*settled, *sink.drain(time.monotonic_ns() + 5 * SECOND_NS)]
+
+
+def show_until_it_fails(sink: SwapchainSink, first_id: int) -> None:
+    """Present frame by frame: a fault of the window is seen at one of the next few, by an X event or by the driver."""
+    for frame_id in range(first_id, first_id + 1000):
+        show(sink, 1, frame_id)
+
+
+def test_every_frame_settles_once_in_order_with_stamps_in_pipeline_order(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    settled = show(sink, 30)
+    assert [each.frame.frame_id for each in settled] == list(range(30))
+    assert sink.pending() == []
+    for frame, fate in settled:
+        assert fate is Fate.DISPLAYED
+        stamps = [frame.submit_ns, frame.present_call_ns, frame.present_return_ns, frame.displayed_ns]
+        assert stamps[:3] == sorted(stamps[:3])
+        assert NO_STAMP_NS < frame.gpu_start_ns <= frame.gpu_end_ns
+        assert frame.displayed_ns >= frame.present_call_ns
+        assert frame.display_time_source == DisplayTimeSource.PRESENT_FENCE
+        assert frame.refreshes == -1
+
+
+def test_the_sink_says_what_was_granted_and_why(open_sink: OpenSink) -> None:
+    info = open_sink(HeadlessSpec(320, 200), SinkRequest(PresentMode.IMMEDIATE, 2)).info
+    assert (info.kind, info.width, info.height) == ("headless", 320, 200)
+    assert info.present_mode_requested == "IMMEDIATE"
+    assert info.present_mode_granted in info.available_modes
+    assert "IMMEDIATE" in info.grant_reason
+    assert info.image_count >= 2
+    assert info.display_time_source == "present_fence"
+    assert info.refresh_hz is None
+    assert info.rebuild_ms is None
+
+
+@pytest.mark.parametrize("spec", [HeadlessSpec(64, 48), X11Spec(None, 64, 48)], ids=["headless", "x11"])
+def test_fifo_that_does_not_pace_is_found_out(
+    open_sink: OpenSink, x_display: str, spec: HeadlessSpec | X11Spec
+) -> None:
+    info = open_sink(spec).info
+    assert info.present_mode_granted == "FIFO"
+    assert info.paces_fifo is False
+
+
+def test_acquire_gives_up_at_its_deadline_when_nothing_can_be_presented(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    sink.resize(0, 48)
+    assert sink.acquire(time.monotonic_ns() + SECOND_NS // 100) is None
+    sink.resize(32, 24)
+    assert len(show(sink, 3)) == 3
+    assert (sink.info.width, sink.info.height) == (32, 24)
+
+
+def test_an_image_acquired_and_not_presented_is_given_again(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    first = sink.acquire(time.monotonic_ns() + SECOND_NS)
+    assert sink.acquire(time.monotonic_ns() + SECOND_NS) == first
+    assert len(show(sink, 2)) == 2
+
+
+def test_an_image_acquired_and_not_presented_survives_no_rebuild_and_no_close(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    assert sink.acquire(time.monotonic_ns() + SECOND_NS) is not None
+    sink.rebuild(SinkRequest(PresentMode.MAILBOX, 5))
+    assert len(show(sink, 8)) == 8
+    assert sink.acquire(time.monotonic_ns() + SECOND_NS) is not None
+
+
+def test_a_capture_shows_the_last_presented_picture_at_the_size_on_the_screen(
+    open_sink: OpenSink, tmp_path: Path
+) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    with pytest.raises(SinkError, match="capture again"):
+        sink.capture(tmp_path / "early.png")
+    show(sink, 7)
+    assert sink.capture(tmp_path / "shown.png") == 6
+    assert np.abs(read_png(tmp_path / "shown.png") - reference.convert(FORM, CODES)).max() <= 3
+    assert len(show(sink, 5, first_id=7)) == 5
+    pending = sink.start_capture(tmp_path / "later.png")
+    pending.finish()
+    assert pending.done
+    assert (pending.frame_id, pending.width, pending.height) == (11, 64, 48)
+    assert np.array_equal(read_png(tmp_path / "later.png"), read_png(tmp_path / "shown.png"))
+
+
+def test_fifty_present_mode_changes_leave_nothing_behind(open_sink: OpenSink, x_display: str) -> None:
+    sink = open_sink(X11Spec(None, 64, 48))
+    modes = [PresentMode(name) for name in sink.info.available_modes]
+    assert set(modes) >= {PresentMode.FIFO, PresentMode.IMMEDIATE, PresentMode.MAILBOX}
+    before = None
+    for turn, mode in zip(range(52), itertools.cycle(modes)):
+        started_ns = time.monotonic_ns()
+        sink.rebuild(SinkRequest(mode, 3 + turn % 3))
+        assert sink.info.present_mode_granted == mode
+        assert sink.info.rebuild_ms is not None
+        assert len(show(sink, 2)) == 2
+        assert time.monotonic_ns() - started_ns < 5 * SECOND_NS  # a hang, not a slow machine
+        if turn % 12 == 3:  # the same mode and image count again
+            objects = {kind: n for kind, n in sink.live_objects().items() if kind != "Fence"}
+            assert before in (None, objects)
+            before = objects
+
+
+def test_two_hundred_resizes_of_a_foreign_window_are_followed(open_sink: OpenSink, connection: XConnection) -> None:
+    window = connection.create_window(200, 100, "owner")
+    sink = open_sink(X11Spec(window, 200, 100))
+    random = np.random.default_rng(7)
+    settled: list[Settled] = []
+    objects = {}
+    for turn in range(200):
+        width, height = (int(size) for size in random.integers(1, 400, 2))
+        connection.resize_window(window, width, height)
+        started_ns = time.monotonic_ns()
+        settled += show(sink, 2, first_id=2 * turn)
+        assert time.monotonic_ns() - started_ns < 5 * SECOND_NS  # a hang, not a slow machine
+        if turn == 10:
+            objects = sink.live_objects()
+    settled += show(sink, 1, first_id=400)
+    assert (sink.info.width, sink.info.height) == connection.window_size(window)
+    assert [each.frame.frame_id for each in settled] == list(range(401))
+    assert {kind: n for kind, n in sink.live_objects().items() if kind != "Fence"} == {
+        kind: n for kind, n in objects.items() if kind != "Fence"
+    }
+    assert sink.live_objects()["Fence"] <= objects["Fence"] + 2
+
+
+def test_resizes_while_frames_are_presented_are_no_validation_error(
+    open_sink: OpenSink, connection: XConnection
+) -> None:
+    window = connection.create_window(200, 100, "owner")
+    sink = open_sink(X11Spec(window, 200, 100))
+    stop = threading.Event()
+
+    def shake() -> None:
+        for turn in itertools.count():
+            if stop.is_set():
+                break
+            connection.resize_window(window, 100 + turn % 97, 100 + turn % 61)
+            time.sleep(0.001)
+
+    shaker = threading.Thread(target=shake)
+    shaker.start()
+    try:
+        settled = show(sink, 300)
+    finally:
+        stop.set()
+        shaker.join()
+    assert len(settled) == 300
+    assert {each.fate for each in settled} <= {Fate.DISPLAYED, Fate.COMPOSITOR_DISCARDED}
+
+
+def test_a_window_destroyed_under_us_is_an_error_that_says_so(open_sink: OpenSink, connection: XConnection) -> None:
+    window = connection.create_window(100, 100, "owner")
+    sink = open_sink(X11Spec(window, 100, 100))
+    show(sink, 3)
+    connection.destroy_window(window)
+    with pytest.raises(SinkError, match="window"):
+        show_until_it_fails(sink, 3)
+
+
+def test_a_window_destroyed_between_acquire_and_present_is_no_crash(
+    open_sink: OpenSink, connection: XConnection
+) -> None:
+    window = connection.create_window(100, 100, "owner")
+    sink = open_sink(X11Spec(window, 100, 100))
+    show(sink, 3)
+    image = sink.acquire(time.monotonic_ns() + SECOND_NS)
+    assert image is not None
+    connection.destroy_window(window)
+    frame = Frame()
+    frame.slot = 0
+
+    def go_on() -> None:
+        sink.present(frame, image)
+        show_until_it_fails(sink, 4)
+
+    with pytest.raises(SinkError, match="window"):
+        go_on()
+
+
+def test_closing_our_own_window_is_told_apart(open_sink: OpenSink, connection: XConnection) -> None:
+    sink = open_sink(X11Spec(None, 100, 100))
+    show(sink, 2)
+    connection.ask_to_close(sink.window_id or 0)
+    with pytest.raises(WindowClosedError, match="closed"):
+        show_until_it_fails(sink, 2)
+
+
+def test_a_window_that_does_not_exist_is_named(x_display: str) -> None:
+    with pytest.raises(SinkError, match="0x123456"):
+        open_swapchain_sink(X11Spec(0x123456, 10, 10), FIFO, validation=False, device="")
+
+
+def test_no_x_server_is_an_error_with_a_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", ":4711")
+    with pytest.raises(SinkError, match="--sink headless"):
+        open_swapchain_sink(X11Spec(None, 10, 10), FIFO, validation=False, device="")
+
+
+def test_an_x_server_that_dies_is_an_error_and_no_crash(open_sink: OpenSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = XServer("640x480x24")
+    monkeypatch.setenv("DISPLAY", server.display)
+    sink = open_sink(X11Spec(None, 100, 100))
+    show(sink, 3)
+    server.close()
+    with pytest.raises(SinkError):
+        show_until_it_fails(sink, 3)
+
+
+def test_a_device_nobody_has_is_refused_with_the_list_of_those_found() -> None:
+    with pytest.raises(SinkError, match=r"choose one of: .*llvmpipe"):
+        open_swapchain_sink(HeadlessSpec(10, 10), FIFO, validation=False, device="Voodoo 2")
+
+
+def test_fifty_reopenings_leave_memory_handles_and_threads_flat(x_display: str) -> None:
+    process = psutil.Process(os.getpid())
+
+    def reopen(times: int) -> None:
+        for turn in range(times):
+            spec = X11Spec(None, 64, 48) if turn % 2 else HeadlessSpec(64, 48)
+            sink = open_swapchain_sink(spec, SinkRequest(PresentMode.MAILBOX, 3), validation=False, device="")
+            sink.prepare(FORM, SLOTS)
+            sink.upload(PICTURE, 0)
+            show(sink, 4)
+            sink.close()
+            assert sink.live_objects() == {}
+        gc.collect()
+
+    reopen(10)
+    files, threads, resident = process.num_fds(), threading.active_count(), process.memory_info().rss
+    reopen(50)
+    assert process.num_fds() == files
+    assert threading.active_count() == threads
+    assert process.memory_info().rss - resident < 16 * 2**20
