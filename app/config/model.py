@@ -45,7 +45,7 @@ class ConfigObject(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
-        use_attribute_docstrings=False,
+        field_title_generator=lambda name, field: field.alias or name,
         json_schema_extra={"additionalProperties": False, "patternProperties": {f"^{EXTENSION_PREFIX}": {}}},
     )
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from app.config.complaints import allowed_text, missing_problem, shown, unknown_key_problem, value_problem
+from app.config.json_text import KeyPath, path_text
 from app.config.model import (
     EXTENSION_PREFIX,
     RULE_BROKEN,
@@ -42,7 +43,6 @@ __all__ = [
     "FrameCompensation",
     "IframeGuard",
     "MemoryTimings",
-    "Path",
     "Realtime",
     "Recapture",
     "RecaptureWeights",
@@ -50,11 +50,9 @@ __all__ = [
     "VeoConfig",
     "config_from_object",
     "config_to_object",
-    "path_text",
+    "examine_object",
+    "schema_problem",
 ]
-
-Path = tuple[str | int, ...]
-"""Where a value stands: keys and list indexes from the top."""
 
 SCHEMA_KEY: Final = "schema"
 SCHEMA_NAME: Final = "veoconfig"
@@ -87,11 +85,11 @@ def config_from_object(obj: Mapping[str, Any]) -> VeoConfig:
     return config
 
 
-def examine_object(obj: Mapping[str, Any]) -> tuple[VeoConfig | None, list[tuple[Path, Problem]]]:
+def examine_object(obj: Mapping[str, Any]) -> tuple[VeoConfig | None, list[tuple[KeyPath, Problem]]]:
     """Return the configuration (None where there are problems) and every problem with where it stands."""
     plain: dict[str, Any] = copy.deepcopy(dict(obj))
     schema = plain.pop(SCHEMA_KEY, f"{SCHEMA_NAME}/{SCHEMA_VERSION}")
-    problems: list[tuple[Path, Problem]] = []
+    problems: list[tuple[KeyPath, Problem]] = []
     if schema != f"{SCHEMA_NAME}/{SCHEMA_VERSION}":
         problems.append(((SCHEMA_KEY,), schema_problem(schema)))
     problems += _take_unknown_keys(plain)
@@ -111,15 +109,7 @@ def schema_problem(schema: Any) -> Problem:
     )
 
 
-def path_text(path: Path) -> str:
-    """Return a path as it is shown (`frame_compensation.table[1][0]`)."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
-
-
-def _in_file_order(value: Any, path: Path) -> Any:
+def _in_file_order(value: Any, path: KeyPath) -> Any:
     if isinstance(value, dict):
         known = _known_keys(path)
         keys = [key for key in value if key in known]
@@ -133,7 +123,7 @@ def _in_file_order(value: Any, path: Path) -> Any:
     return value
 
 
-def _known_keys(path: Path) -> tuple[str, ...]:
+def _known_keys(path: KeyPath) -> tuple[str, ...]:
     """Return the keys that the object at `path` may hold, () where any may stand."""
     return _KEYS_OF_OBJECT.get(path_text(path), ())
 
@@ -154,10 +144,10 @@ def _known_paths() -> list[str]:
     return [*(f"{path}.{key}".removeprefix(".") for path, keys in _KEYS_OF_OBJECT.items() for key in keys), SCHEMA_KEY]
 
 
-def _take_unknown_keys(obj: dict[str, Any]) -> list[tuple[Path, Problem]]:
+def _take_unknown_keys(obj: dict[str, Any]) -> list[tuple[KeyPath, Problem]]:
     """Remove the keys that no option has, and return the complaint about each (nearest names for the first ones)."""
     known = _known_paths()
-    problems: list[tuple[Path, Problem]] = []
+    problems: list[tuple[KeyPath, Problem]] = []
     for path, key, parent in list(_unknown_keys(obj, ())):
         del parent[key]
         near = known if len(problems) < MAX_PROBLEMS else []
@@ -165,7 +155,7 @@ def _take_unknown_keys(obj: dict[str, Any]) -> list[tuple[Path, Problem]]:
     return problems
 
 
-def _unknown_keys(obj: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+def _unknown_keys(obj: dict[str, Any], path: KeyPath) -> Iterator[tuple[KeyPath, str, dict[str, Any]]]:
     """Yield path, key and parent of each key that no option has."""
     known = _known_keys(path)
     for key, value in obj.items():
@@ -177,7 +167,7 @@ def _unknown_keys(obj: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, 
             yield from _unknown_keys(value, (*path, key))
 
 
-def _validate(obj: dict[str, Any], problems: list[tuple[Path, Problem]]) -> VeoConfig:
+def _validate(obj: dict[str, Any], problems: list[tuple[KeyPath, Problem]]) -> VeoConfig:
     """Validate, setting aside what is wrong until the rest stands, so that rules between values are checked too."""
     while True:
         try:
@@ -189,8 +179,8 @@ def _validate(obj: dict[str, Any], problems: list[tuple[Path, Problem]]) -> VeoC
                 _set_aside(obj, path)
 
 
-def _problem(details: ErrorDetails) -> tuple[Path, Problem]:
-    path: Path = details["loc"]
+def _problem(details: ErrorDetails) -> tuple[KeyPath, Problem]:
+    path: KeyPath = details["loc"]
     if details["type"] == RULE_BROKEN:
         context = details["ctx"]
         path = (*path, context["key"])
@@ -206,7 +196,7 @@ def _problem(details: ErrorDetails) -> tuple[Path, Problem]:
     return path, value_problem(row, path_text(path), details["input"])
 
 
-def _length_problem(path: Path, details: ErrorDetails, row: Option) -> tuple[Path, Problem]:
+def _length_problem(path: KeyPath, details: ErrorDetails, row: Option) -> tuple[KeyPath, Problem]:
     """Return the complaint about a list that is too short (reported at the missing item) or too long."""
     whole = path[:-1] if details["type"] == "missing" else path
     if path_text(whole) == row.key:
@@ -216,7 +206,7 @@ def _length_problem(path: Path, details: ErrorDetails, row: Option) -> tuple[Pat
     )
 
 
-def _option_above(path: Path) -> Option | None:
+def _option_above(path: KeyPath) -> Option | None:
     """Return the option that a path lies in."""
     for length in range(len(path), 0, -1):
         text = path_text(path[:length])
@@ -225,7 +215,7 @@ def _option_above(path: Path) -> Option | None:
     return None
 
 
-def _set_aside(obj: dict[str, Any], path: Path) -> None:
+def _set_aside(obj: dict[str, Any], path: KeyPath) -> None:
     """Remove the option that a path lies in, so that it takes its default; its whole section if it is not there.
 
     A rule may be broken by a default (`band_low_us` alone raised above the default of `band_high_us`): then only
@@ -245,7 +235,7 @@ def _set_aside(obj: dict[str, Any], path: Path) -> None:
         obj.pop(keys[0], None)
 
 
-def _first_problems(problems: list[tuple[Path, Problem]]) -> list[tuple[Path, Problem]]:
+def _first_problems(problems: list[tuple[KeyPath, Problem]]) -> list[tuple[KeyPath, Problem]]:
     if len(problems) <= MAX_PROBLEMS:
         return problems
     rest = len(problems) - MAX_PROBLEMS
