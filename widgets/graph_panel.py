@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.metrics import metric, value_text
 from app.core.vocabulary import LOSS_CLASSES
 from widgets.axis_range import range_around, range_from_zero
 from widgets.decimation import decimate_min_max
+from widgets.elided_label import ElidedLabel
 from widgets.graph_source import Curve, FrameSample, GraphSource
 from widgets.loss_symbols import SYMBOL_PX
 from widgets.theme import muted_colour, warning_colour
@@ -61,6 +63,7 @@ class GraphPanel(QWidget):
         self.plot = TimePlot(spec.left, spec.right)
         self._title = QLabel()
         self._legend = QLabel()
+        self._missing = ElidedLabel(Qt.AlignmentFlag.AlignLeft)
         self._readout = QLabel()
         self._readout.setAccessibleName(f"{spec.title}: values under the cursor")
         self._shown: tuple[str, ...] = ()
@@ -83,6 +86,7 @@ class GraphPanel(QWidget):
         overlay.nominal = source.nominal_ms if self.spec.shows_losses else math.nan
         note = source.note(self.spec.id)
         overlay.message = "" if any(x.size for x, _ in visible.values()) else note.missing
+        self.plot.show_ticks(not overlay.message)
         self.plot.refresh_overlay()
 
     def show_texts(self, source: GraphSource, sample: FrameSample | None) -> None:
@@ -90,7 +94,9 @@ class GraphPanel(QWidget):
         note = source.note(self.spec.id)
         names = self._metrics(source)
         self._set(self._title, self._title_text(names, note.source, note.simulated))
-        self._set(self._legend, self._legend_text(source, names, note.missing))
+        present = [name for name in names if source.curve(name).x.size]
+        self._set(self._legend, _legend_text(present) if len(names) > 1 else "")
+        self._missing.set_text(note.missing if present and len(present) < len(names) else "")
         self._set(self._readout, _readout_text(source, names, sample))
 
     def _metrics(self, source: GraphSource) -> tuple[str, ...]:
@@ -113,7 +119,8 @@ class GraphPanel(QWidget):
             plot.set_right_range(range_from_zero(plot.right_range, high, self.spec.right_least))
 
     def _title_text(self, names: tuple[str, ...], source: str, simulated: bool) -> str:
-        title = metric(names[0]).title if len(names) == 1 and self.spec.shows_losses else self.spec.title
+        row = metric(names[0])
+        title = f"{row.title} ({row.unit})" if self.spec.shows_losses else self.spec.title
         muted = muted_colour(self.palette())
         parts = [f"<b>{html.escape(title)}</b>"]
         if source:
@@ -122,28 +129,14 @@ class GraphPanel(QWidget):
             parts.append(f'<b style="color:{warning_colour(self.palette())}">SIMULATED</b>')
         return " &nbsp;".join(parts)
 
-    def _legend_text(self, source: GraphSource, names: tuple[str, ...], missing: str) -> str:
-        if len(names) == 1:
-            return ""
-        present = [name for name in names if source.curve(name).x.size]
-        items = [
-            f'<span style="color:{metric(name).colour}">{_STROKES[metric(name).line_style]}</span> '
-            f"{html.escape(metric(name).title)}"
-            for name in present
-        ]
-        absent = len(present) < len(names)
-        if missing and absent and present:
-            items.append(f'<span style="color:{muted_colour(self.palette())}">{html.escape(missing)}</span>')
-        return " &nbsp; ".join(items)
-
     def _lay_out(self) -> None:
         heading = QHBoxLayout()
         heading.setContentsMargins(6, 0, 6, 0)
         heading.setSpacing(12)
         heading.addWidget(self._title)
-        heading.addWidget(self._legend, 1)
+        heading.addWidget(self._legend)
+        heading.addWidget(self._missing, 1)
         heading.addWidget(self._readout)
-        self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(1)
@@ -153,6 +146,15 @@ class GraphPanel(QWidget):
     def _set(self, label: QLabel, text: str) -> None:
         if label.text() != text:
             label.setText(text)
+
+
+def _legend_text(names: list[str]) -> str:
+    items = [
+        f'<span style="color:{metric(name).colour}">{_STROKES[metric(name).line_style]}</span> '
+        f"{html.escape(metric(name).title)}"
+        for name in names
+    ]
+    return " &nbsp; ".join(items)
 
 
 _NOTHING: Final = Curve(np.empty(0), np.empty(0))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from widgets.elided_label import ElidedLabel
 from widgets.theme import muted_colour
 
 
@@ -33,15 +34,14 @@ class NumberTile(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._title, self._value, self._detail = QLabel(title), QLabel("—"), QLabel()
+        self._title, self._value = QLabel(title), QLabel("—")
+        self._detail = ElidedLabel(Qt.AlignmentFlag.AlignRight)
         self._shown: TileText | None = None
         font = self._value.font()
         font.setPointSizeF(font.pointSizeF() * 1.35)
         font.setBold(True)
         self._value.setFont(font)
-        self._detail.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
-        for label in (self._title, self._value, self._detail):
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._lay_out()
         self._colour()
 
@@ -52,7 +52,7 @@ class NumberTile(QFrame):
         self._shown = text
         self._title.setText(text.title)
         self._value.setText(text.value)
-        self._detail.setText(text.detail)
+        self._detail.set_text(text.detail)
         self.setToolTip(text.tip)
         self.setAccessibleName(f"{text.title}: {text.value}, {text.detail}")
 
@@ -68,14 +68,13 @@ class NumberTile(QFrame):
             self._colour()
 
     def _colour(self) -> None:
-        style = f"color: {muted_colour(self.palette())}"
-        self._title.setStyleSheet(style)
-        self._detail.setStyleSheet(style)
+        self._title.setStyleSheet(f"color: {muted_colour(self.palette())}")
 
     def _lay_out(self) -> None:
         numbers = QHBoxLayout()
-        numbers.addWidget(self._value, 3)
-        numbers.addWidget(self._detail, 2)
+        numbers.setSpacing(8)
+        numbers.addWidget(self._value)
+        numbers.addWidget(self._detail, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 3, 8, 4)
         layout.setSpacing(0)

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from app.config.options import Kind, Option
 
-_SPIN_WIDTH_PX: Final = 104
+_SPIN_WIDTH_PX: Final = 98
 _NS_PER_CYCLE_AT_1_MHZ: Final = 1000.0
 
 

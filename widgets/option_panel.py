@@ -52,8 +52,10 @@ class OptionPanel(QWidget):
 
     def focused_option(self) -> Option | None:
         """Return the option whose control has the focus."""
-        focused = self.window().focusWidget()
-        return next((row.row for row in self.rows.values() if focused and row.isAncestorOf(focused)), None)
+        focused: QWidget | None = self.window().focusWidget()
+        if focused is None:
+            return None
+        return next((row.row for row in self.rows.values() if row.isAncestorOf(focused)), None)
 
     def _filter(self, text: str) -> None:
         for row in self.rows.values():
@@ -115,4 +117,5 @@ def _scrolled(content: QWidget) -> QScrollArea:
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setMinimumWidth(content.minimumSizeHint().width() + area.verticalScrollBar().sizeHint().width())
     return area

@@ -8,7 +8,7 @@ from typing import Any, Final
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
-from app.config.options import Option
+from app.config.options import Kind, Option
 from widgets.icons import icon
 from widgets.option_controls import make_control
 from widgets.option_text import option_tip, option_value_text
@@ -122,8 +122,9 @@ class OptionRow(QWidget):
         layout.setContentsMargins(8, 1, 4, 1)
         layout.setHorizontalSpacing(6)
         layout.setVerticalSpacing(0)
-        layout.addWidget(self.name, 0, 0, Qt.AlignmentFlag.AlignTop)
+        top = Qt.AlignmentFlag.AlignTop if self.row.kind is Kind.FIELDS else Qt.AlignmentFlag.AlignVCenter
+        layout.addWidget(self.name, 0, 0, top)
         layout.addWidget(self.control, 0, 1)
-        layout.addWidget(self.reset, 0, 2, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.reset, 0, 2, top)
         layout.addWidget(self.notes, 1, 0, 1, 2)
         layout.setColumnStretch(1, 1)

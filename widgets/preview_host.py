@@ -225,7 +225,8 @@ class PreviewWords(QWidget):
         self._heading.setFont(font)
         self._text = QLabel()
         self._text.setWordWrap(True)
-        self._text.setMaximumWidth(640)
+        self._text.setMaximumWidth(680)
+        self._text.setMinimumWidth(280)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         for label in (self._heading, self._text):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -234,7 +235,7 @@ class PreviewWords(QWidget):
         layout = QVBoxLayout(self)
         layout.addStretch(2)
         layout.addWidget(self._heading, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addWidget(self._text, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addLayout(_centred(self._text))
         layout.addLayout(self._row)
         layout.addStretch(3)
         layout.setSpacing(10)
@@ -243,7 +244,6 @@ class PreviewWords(QWidget):
         """Write the words of a state; `text` says what happened."""
         self._heading.setText(_HEADINGS[state])
         self._text.setText(text or _EXPLANATIONS[state])
-        self._text.setMinimumWidth(min(640, max(self.width() - 40, 200)))
         self._replace_buttons(state)
 
     def set_enabled(self, name: str, enabled: bool) -> None:
@@ -265,6 +265,15 @@ class PreviewWords(QWidget):
             self._row.addWidget(button)
         self._row.addStretch(1)
         self.setFocusProxy(next(iter(self.buttons.values())))
+
+
+def _centred(label: QLabel) -> QHBoxLayout:
+    """Return a row with the label in its middle, as wide as it may be, so that its text finds its height."""
+    row = QHBoxLayout()
+    row.addStretch(1)
+    row.addWidget(label, 8)
+    row.addStretch(1)
+    return row
 
 
 class DetachedPreview(QWidget):

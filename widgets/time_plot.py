@@ -93,6 +93,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         self._range_s = (0.0, 1.0)
         self._left, self._right = AxisRange(0.0, 1.0), AxisRange(0.0, 1.0)
         self._right_ids = right_ids
+        self._has_ticks = True
         self._press: QPointF | None = None
         self._drag_x = 0.0
         self._item = self._make_plot_item()
@@ -141,6 +142,12 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         if curve_id in self._right_ids:
             y = self._left.low + y * ((self._left.high - self._left.low) / self._right.high)
         self._curves[curve_id].setData(x, y)
+
+    def show_ticks(self, shown: bool) -> None:
+        """Label the axes, or leave them bare where there is nothing to read off."""
+        if shown != self._has_ticks:
+            self._has_ticks = shown
+            self._apply_ticks()
 
     def refresh_overlay(self) -> None:
         """Draw anew after `overlay` changed."""
@@ -314,12 +321,13 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         self._item.getAxis("left").setTicks([[(value, tick_text(value)) for value in self._left_ticks()]])
         right = self._item.getAxis("right")
         right.setRange(*self._right)
-        values = value_ticks(*self._right, self._most_ticks()) if self._right_ids else []
+        labelled = self._right_ids and self._has_ticks
+        values = value_ticks(*self._right, self._most_ticks()) if labelled else []
         right.setTicks([[(value, tick_text(value)) for value in values]])
         self.viewport().update()
 
     def _left_ticks(self) -> list[float]:
-        return value_ticks(*self._left, self._most_ticks())
+        return value_ticks(*self._left, self._most_ticks()) if self._has_ticks else []
 
     def _most_ticks(self) -> int:
         return max(1, int(self.height() / _TICK_SPACING_PX))

@@ -27,7 +27,8 @@ def focus_help(option: Option | None, focused: QWidget | None) -> str:
 
 def show_focus_help(window: QWidget, text: str) -> None:
     """Show help beside the focused widget; it goes away with the next key."""
-    focused = window.focusWidget() or window
+    within: QWidget | None = window.focusWidget()
+    focused = window if within is None else within
     place = focused.mapToGlobal(focused.rect().bottomLeft())
     QToolTip.showText(place, text, focused)
 

@@ -177,8 +177,8 @@ class LiveSeries:
         if graph_id in {"interval", "jitter"}:
             return GraphNote(self._interval_source(), _NO_FRAMES if not self._shown.rows.size else "")
         if graph_id == "bandwidth":
-            return GraphNote("", self._missing(("pcie_rx_bytes_per_s",), "PCIe"), self._gpu_is_simulated)
-        return GraphNote("", self._missing(("gpu_temperature_c", "gpu_clock_mhz"), "GPU"), self._gpu_is_simulated)
+            return GraphNote("", self._missing(("pcie_rx_bytes_per_s",)), self._gpu_is_simulated)
+        return GraphNote("", self._missing(("gpu_temperature_c", "gpu_clock_mhz")), self._gpu_is_simulated)
 
     def sample_at(self, time_s: float) -> FrameSample | None:
         """Return the shown frame nearest to a time, with every metric there."""
@@ -286,10 +286,9 @@ class LiveSeries:
         """Say why readings will not come (metric → reason), where nobody will send one."""
         self._reasons.update({name: reason for name, reason in reasons.items() if name in self._readings})
 
-    def _missing(self, names: tuple[str, ...], what: str) -> str:
+    def _missing(self, names: tuple[str, ...]) -> str:
         reasons = dict.fromkeys(self._reasons[name] for name in names if not self.curve(name).x.size)
-        texts = [reason for reason in reasons if reason]
-        return f"{what}: {'; '.join(texts)}" if texts else ""
+        return "; ".join(reason for reason in reasons if reason)
 
     def _close_reader(self) -> None:
         if self._reader is not None:
@@ -325,7 +324,7 @@ class UploadBins:
         """Return bytes per second at the middle of each finished window; NaN where nothing was uploaded at all."""
         if self._curve is None:
             count = max(self._newest - self._first - 1, 0)  # the newest two may still receive late records
-            middle_s = (self._first + np.arange(count) + 0.5) * BANDWIDTH_WINDOW_S
+            middle_s: FloatArray = (np.arange(self._first, self._first + count) + 0.5) * BANDWIDTH_WINDOW_S
             rate = np.where(self._seen[:count], self._bytes[:count] / BANDWIDTH_WINDOW_S, np.nan)
             first_seen = int(np.argmax(self._seen[:count])) if count else 0
             self._curve = Curve(middle_s[first_seen:], rate[first_seen:])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QUndoStack
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QUndoStack
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -75,6 +75,7 @@ class MainWindow(QMainWindow):
         self.status = StatusLine()
         self.menus = {name: QMenu(title, self) for name, title in _SUBMENUS.items()}
         self.preset_button = QToolButton()
+        self.top = QVBoxLayout()
         self.tile_row = QWidget()
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.toolbar = QToolBar("Toolbar")
@@ -117,7 +118,7 @@ class MainWindow(QMainWindow):
     def _add_undo_actions(self, stack: QUndoStack) -> None:
         for name, make, key in (("undo", stack.createUndoAction, "Ctrl+Z"), ("redo", stack.createRedoAction, "Ctrl+Y")):
             action = make(self)
-            action.setShortcuts([key, "Ctrl+Shift+Z"] if name == "redo" else [key])
+            action.setShortcut(QKeySequence(key))
             dress(action, key, f"{name.capitalize()} the last edit or preset load.")
             self.addAction(action)
             self.actions_by_name[name] = action
@@ -149,11 +150,11 @@ class MainWindow(QMainWindow):
         for tile in self.tiles.values():
             row.addWidget(tile)
         top = QWidget()
-        column = QVBoxLayout(top)
-        column.setContentsMargins(4, 4, 4, 2)
-        column.setSpacing(4)
-        column.addWidget(self.host, 1)
-        column.addWidget(self.tile_row)
+        top.setLayout(self.top)
+        self.top.setContentsMargins(4, 4, 4, 2)
+        self.top.setSpacing(4)
+        self.top.addWidget(self.host, 1)
+        self.top.addWidget(self.tile_row)
         self.split.addWidget(top)
         self.split.addWidget(self.graphs)
         self.split.setChildrenCollapsible(False)

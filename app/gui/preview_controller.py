@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.gui.main_window import MainWindow
 from widgets.preview_host import DetachedPreview
@@ -59,9 +59,7 @@ class PreviewController(QObject):
 
     def _take_back(self) -> None:
         detached, self._detached = self._detached, None
-        place = self._window.split.widget(0).layout()
-        assert isinstance(place, QVBoxLayout)
-        place.insertWidget(0, self._window.host, 1)
+        self._window.top.insertWidget(0, self._window.host, 1)
         self._window.host.show()
         if detached is not None:
             detached.hide()

@@ -30,4 +30,5 @@ def running_sd(time_s: FloatArray, values: FloatArray, window_s: float, first: i
     enough = count >= 2
     spread = squares[end] - squares[start] - (total[end] - total[start]) ** 2 / np.maximum(count, 1)
     np.divide(spread, count - 1, out=variance, where=enough)
-    return np.sqrt(np.maximum(variance, 0.0, out=variance, where=enough))
+    deviation: FloatArray = np.sqrt(np.maximum(variance, 0.0, out=variance, where=enough))
+    return deviation

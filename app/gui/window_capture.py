@@ -46,5 +46,5 @@ def save_picture(picture: QPixmap, path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise CaptureError(f"{path.parent} is no folder; make it, or choose another place for the picture")
-    if not picture.save(str(path), "PNG"):  # type: ignore[call-overload]  # PySide6's stub wants bytes where Qt takes str
+    if not picture.save(str(path), "PNG"):
         raise CaptureError(f"{path} cannot be written; choose a folder you may write to")
