@@ -221,7 +221,7 @@ def cadence_figure(data: RunData) -> ReportFigure:
     total = sum(counts.values())
     axes.bar_label(bars, [f"{count} ({count / total:.1%})" for count in kept.values()], padding=4)
     axes.invert_yaxis()
-    axes.margins(x=0.14)
+    axes.set_xlim(0, max(kept.values()) * 1.18)
     axes.grid(False, axis="y")
     axes.set_xlabel("frames")
     return _drawn(blank, svg_text(figure, "cadence", blank.caption))

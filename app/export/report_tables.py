@@ -69,6 +69,14 @@ class MetricRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricTable:
+    """The metrics of one group: those measured, and (titles, reason) of those missing, gathered by reason."""
+
+    rows: list[MetricRow]
+    missing: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class LossRow:
     """Frames of one fate: how many, and their share of those produced."""
 
@@ -100,14 +108,15 @@ def headlines(measured: Mapping[str, Measured], sources: Mapping[str, str]) -> l
 
 def metric_tables(
     measured: Mapping[str, Measured], sources: Mapping[str, str], simulated: frozenset[str]
-) -> dict[str, list[MetricRow]]:
-    """Return group → rows for every group but stages and losses, which have tables of their own."""
-    return {
-        group.value: [
+) -> dict[str, MetricTable]:
+    """Return group → table for every group but stages and losses, which have tables of their own."""
+    tables = {}
+    for group in _TABLED_GROUPS:
+        rows = [
             _metric_row(row.id, measured[row.id], sources, simulated) for row in METRICS.values() if row.group is group
         ]
-        for group in _TABLED_GROUPS
-    }
+        tables[group.value] = MetricTable([row for row in rows if not row.reason], _gathered_by_reason(rows))
+    return tables
 
 
 def stage_table(measured: Mapping[str, Measured], sources: Mapping[str, str]) -> list[MetricRow]:
@@ -266,6 +275,14 @@ def _cells(metric_id: str, measured: Measured) -> tuple[tuple[str, ...], str, st
         cells = tuple(number_text(row.shown(float(getattr(measured, name)))) for name in STATISTICS)
         return cells, str(measured.n), ""
     return (number_text(row.shown(measured.value)),), "" if measured.n is None else str(measured.n), ""
+
+
+def _gathered_by_reason(rows: list[MetricRow]) -> list[tuple[str, str]]:
+    titles: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason:
+            titles.setdefault(row.reason, []).append(row.title)
+    return [(", ".join(names), reason) for reason, names in titles.items()]
 
 
 def _option_row(key: str, value: Any, default: Any) -> OptionRow:

@@ -25,7 +25,7 @@ def run_advice(data: RunData) -> tuple[Advice, ...]:
         data.config,
         source_rate_hz=source.rate_hz if source else None,
         refresh_hz=sink.refresh_hz if sink else None,
-        available_modes=tuple(sink.available_modes) if sink else (),
+        available_modes=sink.available_modes if sink else None,
         image_count=sink.image_count if sink else None,
     )
 
