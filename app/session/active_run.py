@@ -11,12 +11,11 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from app.analysis.run_data import RunData
 from app.config.veoconfig import VeoConfig, config_to_object
 from app.core.records import empty_frames
-from app.ipc.channel import ChannelClosedError
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
 from app.ipc.messages import EngineEvent, EngineReady, FromEngine, RunFailed, StartRun
 from app.session.engine_process import EngineProcess
@@ -52,17 +51,8 @@ class RunObserver(Protocol):
         ...
 
 
-class RunSetup(NamedTuple):
-    """What one engine life is started with; `directory` is where it is recorded, None for not at all."""
-
-    request: RunRequest
-    config: VeoConfig
-    config_serial: int
-    directory: Path | None
-
-
 class ActiveRun:
-    """Started when made. It ends through `watch`; `close` frees what is left after that.
+    """Made with its engine waiting for its job; `begin` gives it. It ends through `watch`, then `close` frees the rest.
 
     `process`, `watch`, `sampler` and `recorder` may be used from any thread; `history` changes on the receive thread.
 
@@ -72,11 +62,14 @@ class ActiveRun:
         VeoTunerError: the chosen GPU telemetry does not exist.
     """
 
-    def __init__(self, setup: RunSetup, observer: RunObserver, spawn: Spawn) -> None:
+    def __init__(
+        self, request: RunRequest, config: VeoConfig, directory: Path | None, observer: RunObserver, spawn: Spawn
+    ) -> None:
         self.history = RunHistory()
-        self.directory = setup.directory
+        self.directory = directory
+        self._request = request
         self.recorder: Recorder | None = None
-        self._config = setup.config
+        self._config = config
         self._observer = observer
         self._reader: FrameRingReader | None = None
         self._own_events: SimpleQueue[EngineEvent] = SimpleQueue()
@@ -85,20 +78,26 @@ class ActiveRun:
         self._told_lapped = 0
         self._refused = False
         with ExitStack() as undo:
-            telemetry = start_telemetry(setup.request.gpu, setup.config.device.gpu_uuid)
+            telemetry = start_telemetry(request.gpu, config.device.gpu_uuid)
             self.sampler = telemetry.sampler
             undo.callback(self.sampler.stop)
             self._feed = self.sampler.subscribe()
-            self.manifest = _opening_manifest(setup.request, telemetry.gpu)
-            if setup.directory is not None:
-                self.recorder = Recorder(setup.directory, self.manifest, setup.config, self._recording_failed)
+            self.manifest = _opening_manifest(request, telemetry.gpu)
+            if directory is not None:
+                self.recorder = Recorder(directory, self.manifest, config, self._recording_failed)
                 undo.callback(self.recorder.discard)
-            self.process = spawn(None if setup.directory is None else setup.directory / ENGINE_LOG)
+            self.process = spawn(None if directory is None else directory / ENGINE_LOG)
             undo.pop_all()
         for notice in telemetry.notices:
             self._own_events.put(notice)
-        self._send_start(setup)
         self.watch = EngineWatch(self.process, self)
+
+    def begin(self, serial: int, config: VeoConfig) -> None:
+        """Give the engine its job, and follow it from here on."""
+        requested, request = self.request_config(serial, config), self._request
+        self.process.send(
+            StartRun(requested.config, serial, request.source, request.sink, request.validation, request.device)
+        )
         self.watch.start()
 
     def request_config(self, serial: int, config: VeoConfig) -> ConfigRequested:
@@ -159,16 +158,6 @@ class ActiveRun:
         self._finish_recording(failure)
         self.idle()
         self._observer.run_ended(failure)
-
-    def _send_start(self, setup: RunSetup) -> None:
-        request, requested = setup.request, self.request_config(setup.config_serial, setup.config)
-        with contextlib.suppress(ChannelClosedError):  # an engine that died at once is told by the watch
-            self.process.send(
-                StartRun(
-                    requested.config, requested.config_serial, request.source, request.sink,
-                    request.validation, request.device,
-                )
-            )  # fmt: skip
 
     def _take(self, entry: Entry) -> None:
         now_ns = time.monotonic_ns()

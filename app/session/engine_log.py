@@ -46,9 +46,9 @@ class EngineLog:
             copy: IO[bytes] | None = None
             written = 0
             while line := self._pipe.readline(MAX_LINE_BYTES):
-                self._lines.append(line.decode(errors="replace").rstrip())
                 if written == 0:  # an engine with nothing to say leaves no empty file
                     copy = self._open_copy(files)
+                self._lines.append(line.decode(errors="replace").rstrip())
                 written += _append(copy, line) if written < MAX_FILE_BYTES else 0
 
     def _open_copy(self, files: ExitStack) -> IO[bytes] | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final
 
 from app.core.errors import EngineError
-from app.ipc.channel import Channel, ParentEnd
+from app.ipc.channel import Channel, ChannelClosedError, ParentEnd
 from app.ipc.frame_ring import FrameRingReader, ring_bytes
 from app.ipc.messages import Message, ToEngine
 from app.ipc.shared_block import SharedBlock
@@ -29,6 +32,9 @@ class EngineProcess:
 
     `send` and `kill` may be called from any thread, `receive` from one thread. Make it with `spawn`, end it with `end`
     and free it with `close`; the ring stays readable between the two, also after a SIGKILL of the engine.
+
+    An engine that hangs does not read its channel. So that no caller ever waits for it, above all not the GUI thread,
+    messages leave through a thread of their own.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], channel: Channel, block: SharedBlock, log: EngineLog) -> None:
@@ -36,6 +42,10 @@ class EngineProcess:
         self._channel = channel
         self._block = block
         self.log = log
+        self._outgoing: SimpleQueue[ToEngine | None] = SimpleQueue()
+        # A daemon: a channel that nobody reads must not keep this process from ending.
+        self._sender = threading.Thread(target=self._send_all, name="session-send", daemon=True)
+        self._sender.start()
 
     @classmethod
     def spawn(cls, log_path: Path | None = None, command: Sequence[str] | None = None) -> EngineProcess:
@@ -75,12 +85,8 @@ class EngineProcess:
         return self._process.poll() is None
 
     def send(self, message: ToEngine) -> None:
-        """Send one message.
-
-        Raises:
-            ChannelClosedError: the engine is gone.
-        """
-        self._channel.send(message)
+        """Send one message, in order and without waiting; to an engine that is gone it is lost, as `receive` tells."""
+        self._outgoing.put(message)
 
     def receive(self, timeout_s: float) -> Message | None:
         """Return the next message, None after `timeout_s`.
@@ -126,9 +132,16 @@ class EngineProcess:
 
     def close(self) -> None:
         """Free channel and ring; the process has ended. Readers still open keep the memory until they are closed."""
+        self._outgoing.put(None)
+        self._sender.join()
         self._channel.close()
         self.log.join(1.0)
         _release(self._block)
+
+    def _send_all(self) -> None:
+        with contextlib.suppress(ChannelClosedError):
+            while (message := self._outgoing.get()) is not None:
+                self._channel.send(message)
 
 
 def _popen(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from typing import Final, NamedTuple, Protocol, cast
@@ -80,8 +79,7 @@ class EngineWatch:
         self._deadline = _deadline(
             grace_s, f"the engine did not stop within {grace_s:g} s and was ended; the last frames may be missing"
         )
-        with contextlib.suppress(ChannelClosedError):  # it ended by itself meanwhile, which the thread tells
-            self._process.send(StopRun())
+        self._process.send(StopRun())
 
     def join(self, timeout_s: float | None) -> bool:
         """Wait for the last call to the listener; False when it has not come within `timeout_s`."""

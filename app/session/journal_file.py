@@ -14,6 +14,9 @@ else:
     import fcntl
 
 
+_LOCKED_BYTE = 1 << 40
+
+
 class JournalFile:
     """Appends entries; each has reached the operating system when `append` returns.
 
@@ -48,7 +51,10 @@ def try_lock(file: IO[bytes]) -> bool:
     """
     try:
         if sys.platform == "win32":
+            at = file.seek(0, 1)
+            file.seek(_LOCKED_BYTE)  # locks are mandatory there: a byte that no reader ever wants
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            file.seek(at)
         else:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

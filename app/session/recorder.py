@@ -147,7 +147,7 @@ class Recorder:
     def _attempt(self, step: Callable[[], None]) -> None:
         try:
             step()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - thread boundary: whatever stops the recording is told, not lost
             if not self.failure:
                 self.failure = (
                     f"recording stopped, {_reason(error)}; what was written before is kept in "
@@ -202,9 +202,11 @@ class Recorder:
                 self._reader.close()
 
 
-def _reason(error: OSError) -> str:
-    """Return the system's own words; Arrow wraps them in a sentence of its own."""
-    return os.strerror(error.errno) if error.errno else str(error)
+def _reason(error: Exception) -> str:
+    """Return the system's own words where it is its error; Arrow wraps them in a sentence of its own."""
+    if isinstance(error, OSError):
+        return os.strerror(error.errno) if error.errno else str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _drained(queue: SimpleQueue[T]) -> list[T]:

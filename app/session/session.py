@@ -7,7 +7,6 @@ listener is called on the session's receive thread only, one call at a time and 
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from app.config.sink_text import parse_sink
 from app.config.source_text import parse_source
 from app.config.veoconfig import VeoConfig
 from app.core.errors import EngineError
-from app.ipc.channel import ChannelClosedError
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
 from app.ipc.messages import (
     CaptureFrame,
@@ -34,7 +32,7 @@ from app.ipc.messages import (
     SetPaused,
     ToEngine,
 )
-from app.session.active_run import ActiveRun, RunSetup, Spawn
+from app.session.active_run import ActiveRun, Spawn
 from app.session.engine_process import EngineProcess
 from app.session.run_directory import free_directory
 from app.session.session_state import Phase, RunRequest, SessionChange, SessionState
@@ -44,6 +42,8 @@ Listener = Callable[[FromEngine | SessionChange], None]
 
 STOP_GRACE_S: Final = 5.0
 """How long an engine may take to settle its last frames and exit."""
+
+IN_PROGRESS: Final = "a run is in progress already; stop it before the next one is started"
 
 END_MARGIN_S: Final = 60.0
 """Time beyond the grace for ending the process and turning a long recording into its final form."""
@@ -96,8 +96,17 @@ class Session:
         parse_source(self._request.source)
         parse_sink(self._request.sink)
         self._free_last_run()
+        last, config, directory = self._claim_start()
+        try:
+            run = ActiveRun(self._request, config, directory, self, self._spawn)
+        except BaseException:
+            with self._changed:
+                self._state = replace(last, config=self._state.config, config_serial=self._state.config_serial)
+            raise
         with self._changed:
-            self._begin(self._next_directory())
+            self._run = run
+            self._replace(engine_pid=run.process.pid)
+            run.begin(self._state.config_serial, self._state.config)
 
     def restart(self) -> None:
         """Stop what runs and start again with the configuration last asked for, into a new recording.
@@ -264,40 +273,36 @@ class Session:
 
     def _free_last_run(self) -> None:
         if self._state.phase.is_live:
-            raise EngineError("a run is in progress already; stop it before the next one is started")
+            raise EngineError(IN_PROGRESS)
         run = self._run
         if run is not None:
             run.watch.join(None)  # outside the lock: its last call to the listener may still be under way
             run.close()
             self._run = None
 
-    # --- under the lock ---
+    def _claim_start(self) -> tuple[SessionState, VeoConfig, Path | None]:
+        """Enter STARTING, so that nobody else can; return the state before, the configuration and where to record.
 
-    def _begin(self, directory: Path | None) -> None:
-        last, request = self._state, self._request
-        self._state = SessionState(
-            Phase.STARTING, last.config, last.config_serial, started_ns=time.monotonic_ns(), recording_dir=directory
-        )
-        try:
-            self._run = ActiveRun(RunSetup(request, last.config, last.config_serial, directory), self, self._spawn)
-        except BaseException:
-            self._state = last
-            raise
-        self._replace(engine_pid=self._run.process.pid)
-
-    def _next_directory(self) -> Path | None:
-        wanted = self._request.recording_dir
-        return wanted if wanted is None or self._state.phase is Phase.IDLE else free_directory(wanted)
+        The lock is not held while the engine is made: a driver may take seconds, and the GUI thread sets options.
+        """
+        with self._changed:
+            last, wanted = self._state, self._request.recording_dir
+            if last.phase.is_live:
+                raise EngineError(IN_PROGRESS)
+            directory = wanted if wanted is None or last.phase is Phase.IDLE else free_directory(wanted)
+            self._state = SessionState(
+                Phase.STARTING, last.config, last.config_serial, started_ns=time.monotonic_ns(), recording_dir=directory
+            )
+            return last, last.config, directory
 
     def _replace(self, **fields: Any) -> None:
-        self._state = replace(self._state, **fields)
-        self._changed.notify_all()
+        with self._changed:
+            self._state = replace(self._state, **fields)
+            self._changed.notify_all()
 
     def _send(self, message: ToEngine) -> None:
         run = self._run
-        if run is None or not self._state.phase.is_live:
-            return
-        with contextlib.suppress(ChannelClosedError):  # the engine is gone, which the receive thread is about to tell
+        if run is not None and self._state.phase.is_live:
             run.process.send(message)
 
 

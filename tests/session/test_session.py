@@ -139,6 +139,19 @@ def test_a_silent_engine_is_told_once_a_while(scripted: Make, heard: Heard, monk
     session.stop(timeout_s=0.1)
 
 
+def test_a_hanging_engine_never_makes_the_caller_wait_and_can_be_stopped(scripted: Make) -> None:
+    session = scripted("deaf")
+    session.start()
+    session.wait_for(is_running, WAIT_S)
+    talker = threading.Thread(target=lambda: [session.set_config(VeoConfig()) for _ in range(500)])
+    talker.start()  # far more than the channel holds
+    talker.join(WAIT_S)
+    assert not talker.is_alive()
+    assert session.state.config_serial == 501
+    session.stop(timeout_s=0.1)
+    assert session.state.phase is Phase.FINISHED
+
+
 def test_a_killed_engine_fails_the_run_keeps_every_frame_and_the_next_run_works(scripted: Make, tmp_path: Path) -> None:
     session = scripted("run", tmp_path / "run")
     session.start()
