@@ -24,6 +24,8 @@ EARLY_NS: Final = 100 * NS_PER_MS
 """A turn may come this much early. Polls jitter: without it, a call whose pace equals the poll's is made only at
 every other poll."""
 
+NAN: Final = float("nan")
+
 
 class Verdict(Enum):
     """How a read ended."""
@@ -47,17 +49,17 @@ class Outcome(NamedTuple):
 
 def pending(reason: str) -> Outcome:
     """Return the outcome of a rate that has no second sample yet."""
-    return Outcome(float("nan"), reason, Verdict.PENDING)
+    return Outcome(NAN, reason, Verdict.PENDING)
 
 
 def failed(reason: str) -> Outcome:
     """Return the outcome of a read that did not work this time."""
-    return Outcome(float("nan"), reason, Verdict.FAILED)
+    return Outcome(NAN, reason, Verdict.FAILED)
 
 
 def unavailable(reason: str) -> Outcome:
     """Return the outcome of a metric that this machine does not have."""
-    return Outcome(float("nan"), reason, Verdict.UNAVAILABLE)
+    return Outcome(NAN, reason, Verdict.UNAVAILABLE)
 
 
 class CallFailedError(Exception):
@@ -87,11 +89,16 @@ class CallCost:
 
 
 class Timed(NamedTuple):
-    """One metric's outcome with the cost in µs of the call that gave it."""
+    """One metric's outcome, and the cost of the call in µs: NaN where no call was made or another row carries it."""
 
     metric: str
     outcome: Outcome
     cost_us: float
+
+
+def _timed(outcomes: Mapping[str, Outcome], cost_us: float) -> list[Timed]:
+    """Return rows of which the first carries the cost, so that costs may be summed over rows."""
+    return [Timed(metric, outcome, NAN if row else cost_us) for row, (metric, outcome) in enumerate(outcomes.items())]
 
 
 def paced_period_ns(base_ns: int, current_ns: int, cost_ns: int) -> int:
@@ -150,14 +157,14 @@ class PacedCall:
         """Make the call, or only repeat why it cannot be made, and set its next turn."""
         if self._is_given_up():
             self._due_ns = now_ns + REPEAT_UNAVAILABLE_NS
-            return [Timed(metric, outcome, 0.0) for metric, outcome in self._outcomes.items()]
+            return _timed(self._outcomes, NAN)
         started_ns = cost_clock()
         outcomes = self._read(now_ns)
         cost_ns = cost_clock() - started_ns
         self._account(cost_ns)
-        self._due_ns = now_ns + self._current_ns
         self._outcomes = dict(outcomes)
-        return [Timed(metric, outcome, cost_ns / 1e3) for metric, outcome in outcomes.items()]
+        self._due_ns = now_ns + (REPEAT_UNAVAILABLE_NS if self._is_given_up() else self._current_ns)
+        return _timed(outcomes, cost_ns / 1e3)
 
     def cost(self) -> CallCost:
         """Return the cost so far."""

@@ -99,7 +99,9 @@ class HostProvider:
         self._last_times: list[CpuTime] = []
         sensors = find_sensors((roots or Roots()).sys)
         self._calls = CallSet([*self._system_calls(), *_sensor_calls(sensors)], cost_clock)
-        self.poll(time.monotonic_ns() if now_ns is None else now_ns)
+        # The first look finds out what is there; its readings are handed over with the first poll.
+        self._first: list[Reading] = []
+        self._first = self.poll(time.monotonic_ns() if now_ns is None else now_ns)
 
     @property
     def name(self) -> str:
@@ -122,7 +124,8 @@ class HostProvider:
 
     def poll(self, now_ns: int) -> list[Reading]:
         """Return what is due."""
-        return [
+        first, self._first = self._first, []
+        return first + [
             Reading(metric, outcome.value, outcome.reason, now_ns, cost_us, self.name, self.device)
             for metric, outcome, cost_us in self._calls.run_due(now_ns)
         ]

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pynvml  # type: ignore[import-untyped]  # the package ships no types
 
 from app.core.clock import NS_PER_S
-from app.telemetry.calls import CallCost, CallSet, Outcome, failed
+from app.telemetry.calls import NAN, CallCost, CallSet, Outcome, failed
 from app.telemetry.machine import Roots, is_asleep, is_wsl2
 from app.telemetry.nvml_calls import NvmlCalls
 from app.telemetry.nvml_errors import DeviceGoneError, Meaning, meaning_of, sentence
@@ -133,7 +133,9 @@ class NvmlProvider:
         self._gone: Meaning | None = None
         self._reopen_at_ns = 0
         self._reopen_after_ns = FIRST_REOPEN_NS
-        self.poll(time.monotonic_ns() if now_ns is None else now_ns)
+        # The first look finds out what the device can do; its readings are handed over with the first poll.
+        self._first: list[Reading] = []
+        self._first = self.poll(time.monotonic_ns() if now_ns is None else now_ns)
 
     @property
     def name(self) -> str:
@@ -158,6 +160,20 @@ class NvmlProvider:
 
     def poll(self, now_ns: int) -> list[Reading]:
         """Return what is due; with the GPU gone, one missing reading a metric while it is looked for with back-off."""
+        first, self._first = self._first, []
+        return first + self._poll(now_ns)
+
+    def call_costs(self) -> list[CallCost]:
+        """Return what each NVML call has cost since the GPU was opened or found again."""
+        return self._calls.costs()
+
+    def close(self) -> None:
+        """Shut NVML down: an open handle keeps a laptop's GPU awake."""
+        if self._is_initialised:
+            self._is_initialised = False
+            _shut_down()
+
+    def _poll(self, now_ns: int) -> list[Reading]:
         if self._gone is not None and not self._reopen(now_ns):
             return self._all_missing(failed(sentence(self._gone)), now_ns)
         if is_asleep(self._roots, self.identity.pci_address):
@@ -169,16 +185,6 @@ class NvmlProvider:
             return self._all_missing(failed(sentence(self._gone or gone.meaning)), now_ns)
         self._reopen_after_ns = FIRST_REOPEN_NS
         return [self._reading(metric, outcome, cost_us, now_ns) for metric, outcome, cost_us in timed]
-
-    def call_costs(self) -> list[CallCost]:
-        """Return what each NVML call has cost since the GPU was opened or found again."""
-        return self._calls.costs()
-
-    def close(self) -> None:
-        """Shut NVML down: an open handle keeps a laptop's GPU awake."""
-        if self._is_initialised:
-            self._is_initialised = False
-            _shut_down()
 
     def _new_calls(self, handle: Handle) -> CallSet:
         calls = NvmlCalls(handle, wsl2=self._wsl2, mig_enabled=self.identity.mig_enabled)
@@ -208,7 +214,7 @@ class NvmlProvider:
         return True
 
     def _all_missing(self, outcome: Outcome, now_ns: int) -> list[Reading]:
-        return [self._reading(metric, outcome, 0.0, now_ns) for metric in self._calls.metrics()]
+        return [self._reading(metric, outcome, NAN, now_ns) for metric in self._calls.metrics()]
 
     def _reading(self, metric: str, outcome: Outcome, cost_us: float, now_ns: int) -> Reading:
         return Reading(metric, outcome.value, outcome.reason, now_ns, cost_us, self.name, self.device)

@@ -20,7 +20,7 @@ FAST_NS: Final = NS_PER_S
 """Clocks, power, busy time and counters: the driver renews them no faster (0.1 s polling was found pointless)."""
 SLOW_NS: Final = 2 * NS_PER_S
 """Temperatures, link and codec load: slow by nature, and some of these go through the GPU's power controller."""
-RARE_NS: Final = 30 * NS_PER_S
+RARE_NS: Final = 10 * NS_PER_S
 """Limits that change only with a setting or a driver."""
 PCIE_SAMPLE_NS: Final = 5 * NS_PER_S
 """Each of the two calls blocks for the 20 ms that the driver samples, so they are made seldom, and only where the
@@ -108,15 +108,16 @@ class NvmlCalls:
             **{field: RunningCounter(FASTEST_LINK_BYTES_PER_S) for field in _PCIE_FIELDS},
             **{field: RunningCounter(_NS_COUNTER_PER_S) for field in _THROTTLE_FIELDS},
         }
+        self._link: dict[str, Outcome] = {}
         self._has_temperature_v = True
 
     def paced_calls(self) -> list[PacedCall]:
         """Return the calls in the order of the poll; the link comes before the counters that it bounds."""
         return [
-            self._call("link_max", RARE_NS, self._link_max, "pcie_link_generation_max", "pcie_link_width_max"),
-            self._call(
-                "link", SLOW_NS, self._link, "pcie_link_generation", "pcie_link_width", "pcie_limit_bytes_per_s"
-            ),
+            self._call("link_generation_max", RARE_NS, self._generation_max, "pcie_link_generation_max"),
+            self._call("link_width_max", RARE_NS, self._width_max, "pcie_link_width_max"),
+            self._call("link_generation", SLOW_NS, self._generation, "pcie_link_generation"),
+            self._call("link_width", SLOW_NS, self._width, "pcie_link_width", "pcie_limit_bytes_per_s"),
             self._call("field_values", FAST_NS, self._field_values, *FIELD_METRICS.values()),
             self._pcie_sample("pcie_tx_sample", pynvml.NVML_PCIE_UTIL_TX_BYTES, "pcie_tx_bytes_per_s"),
             self._pcie_sample("pcie_rx_sample", pynvml.NVML_PCIE_UTIL_RX_BYTES, "pcie_rx_bytes_per_s"),
@@ -214,29 +215,31 @@ class NvmlCalls:
             "gpu_memory_total_bytes": Outcome(float(memory.total)),
         }
 
-    def _link_max(self, _: int) -> dict[str, Outcome]:
-        generation = self._link_part("pcie_link_generation_max", pynvml.nvmlDeviceGetMaxPcieLinkGeneration)
-        width = self._link_part("pcie_link_width_max", pynvml.nvmlDeviceGetMaxPcieLinkWidth)
-        limit = _link_limit(generation, width)
+    def _generation_max(self, _: int) -> dict[str, Outcome]:
+        return self._link_half("pcie_link_generation_max", pynvml.nvmlDeviceGetMaxPcieLinkGeneration)
+
+    def _width_max(self, _: int) -> dict[str, Outcome]:
+        outcomes = self._link_half("pcie_link_width_max", pynvml.nvmlDeviceGetMaxPcieLinkWidth)
+        limit = _link_limit(self._link["pcie_link_generation_max"], self._link["pcie_link_width_max"])
         for field in _PCIE_FIELDS:
             self._counters[field].most_per_s = FASTEST_LINK_BYTES_PER_S if limit.reason else limit.value
-        return {"pcie_link_generation_max": generation, "pcie_link_width_max": width}
+        return outcomes
 
-    def _link(self, _: int) -> dict[str, Outcome]:
-        generation = self._link_part("pcie_link_generation", pynvml.nvmlDeviceGetCurrPcieLinkGeneration)
-        width = self._link_part("pcie_link_width", pynvml.nvmlDeviceGetCurrPcieLinkWidth)
-        return {
-            "pcie_link_generation": generation,
-            "pcie_link_width": width,
-            "pcie_limit_bytes_per_s": _link_limit(generation, width),
-        }
+    def _generation(self, _: int) -> dict[str, Outcome]:
+        return self._link_half("pcie_link_generation", pynvml.nvmlDeviceGetCurrPcieLinkGeneration)
 
-    def _link_part(self, metric: str, read: Callable[[Handle], int]) -> Outcome:
-        """Return one half of the link's description; its failure leaves the other half alone."""
+    def _width(self, _: int) -> dict[str, Outcome]:
+        outcomes = self._link_half("pcie_link_width", pynvml.nvmlDeviceGetCurrPcieLinkWidth)
+        limit = _link_limit(self._link["pcie_link_generation"], self._link["pcie_link_width"])
+        return outcomes | {"pcie_limit_bytes_per_s": limit}
+
+    def _link_half(self, metric: str, read: Callable[[Handle], int]) -> dict[str, Outcome]:
+        """Return generation or width, and remember it, also when it failed: the link's limit needs both."""
         try:
-            return _plausible(metric, self._ask(read))
+            self._link[metric] = _plausible(metric, self._ask(read))
         except CallFailedError as failure:
-            return failure.outcome
+            self._link[metric] = failure.outcome
+        return {metric: self._link[metric]}
 
     def _field_values(self, now_ns: int) -> dict[str, Outcome]:
         wanted = [field for field in FIELD_METRICS if field not in self._given_up_fields]
@@ -300,7 +303,7 @@ def _within_link(bytes_per_s: float) -> Outcome:
 
 
 def _link_limit(generation: Outcome, width: Outcome) -> Outcome:
-    for part in (generation, width):
+    for part in (width, generation):
         if part.reason:
             return part
     return Outcome(link_limit_bytes_per_s(int(generation.value), int(width.value)))

@@ -57,19 +57,13 @@ HOST_FAMILIES: Final[tuple[str, ...]] = ("host_cpu_ratio", "host_cpu_frequency_m
 """Host metrics that also come one a core or one a sensor: `host_cpu_ratio.3`, `host_temperature_c.nvme.composite`."""
 
 FACTS: Final[dict[str, str]] = {
-    "gpu_clock_max_mhz": "Highest graphics clock the driver names, in MHz; a boost limit, not always reachable.",
-    "memory_clock_max_mhz": "Highest memory clock the driver names, in MHz.",
-    "gpu_memory_total_bytes": "Memory of the GPU in bytes.",
     "pcie_link_generation": "PCIe generation of the link as it is now; idle cards drop to 1.",
     "pcie_link_width": "Lanes of the link as it is now.",
     "pcie_link_generation_max": "Highest PCIe generation that GPU and slot both have.",
     "pcie_link_width_max": "Most lanes that GPU and slot both have.",
-    "host_cpu_frequency_mhz": "Mean frequency of the online cores in MHz, as the governor reports it.",
     "host_load": "Runnable and uninterruptible tasks, averaged over one minute (the kernel's load average).",
-    "host_memory_total_bytes": "Memory of the host in bytes.",
-    "host_swap_used_bytes": "Swap in use in bytes.",
 }
-"""Readings that the panel prints beside a graph and that have no row in the metric table: id → definition."""
+"""Readings that are printed beside a graph and have no row in the metric table: id → definition."""
 
 
 def family_of(metric: str) -> str:
@@ -90,8 +84,8 @@ class Reading:
         value: in that unit; NaN when missing, never 0 for "unknown".
         reason: why it is missing; "" when `value` is a number.
         at_ns: CLOCK_MONOTONIC of the poll that took it.
-        cost_us: time the driver call took that gave it. Readings out of one call all carry that call's cost, so
-            costs of calls are summed by `CallLedger`, never over readings.
+        cost_us: wall time in µs of the driver call that gave it; NaN where another reading of the same poll carries
+            that call's cost, or no call was made. Costs may thus be summed over readings.
         provider: `Provider.name`.
         device: UUID of the device, or "host".
     """

@@ -150,6 +150,7 @@ class Sampler:
         self._paused = threading.Event()
         self._feeds: list[TelemetryFeed] = []
         self._feeds_lock = threading.Lock()
+        self._latest: dict[tuple[str, str], Reading] = {}
         self._cost = SamplerCost()
         # A driver call that never returns must not keep the program from ending, hence a daemon.
         self._thread = threading.Thread(target=self._run, name="telemetry-sampler", daemon=True)
@@ -201,9 +202,13 @@ class Sampler:
         return self._paused.is_set()
 
     def subscribe(self, capacity: int = FEED_CAPACITY) -> TelemetryFeed:
-        """Return a feed of every reading from now on."""
+        """Return a feed of every reading from now on, which starts with the latest of each metric.
+
+        So a reader that comes late knows at once what is read on a slow pace, or not at all and why.
+        """
         feed = TelemetryFeed(capacity)
         with self._feeds_lock:
+            feed.put(list(self._latest.values()))
             self._feeds.append(feed)
         return feed
 
@@ -218,22 +223,22 @@ class Sampler:
 
     def _run(self) -> None:
         origin_ns = deadline_ns = self._wait.now_ns()
-        cpu_before_ns = self._thread_clock()
+        meter = _ThreadMeter(self._thread_clock)
         while not self._wait.wait_until(deadline_ns, self._stop):
             if not self._paused.is_set():
                 begun_ns = self._wait.now_ns()
-                self._poll(begun_ns)
-                self._account(origin_ns, begun_ns - deadline_ns, self._thread_clock() - cpu_before_ns)
+                self._poll(begun_ns, meter)
+                self._account(origin_ns, begun_ns - deadline_ns, meter.total_ns())
             following_ns = next_deadline_ns(origin_ns, self._period_ns, self._wait.now_ns())
             self._count_skipped((following_ns - deadline_ns) // self._period_ns - 1)
             deadline_ns = following_ns
 
-    def _poll(self, now_ns: int) -> None:
-        readings = [reading for polled in self._polled for reading in polled.poll(now_ns)]
+    def _poll(self, now_ns: int, meter: _ThreadMeter) -> None:
+        readings = [*meter.read(now_ns), *(reading for polled in self._polled for reading in polled.poll(now_ns))]
         with self._feeds_lock:
-            feeds = list(self._feeds)
-        for feed in feeds:
-            feed.put(readings)
+            self._latest.update({(reading.device, reading.metric): reading for reading in readings})
+            for feed in self._feeds:
+                feed.put(readings)
 
     def _account(self, origin_ns: int, late_ns: int, cpu_ns: int) -> None:
         calls = tuple(cost for polled in self._polled for cost in polled.call_costs())
@@ -263,6 +268,26 @@ class Sampler:
             self._is_closed = True
             for polled in self._polled:
                 polled.close()
+
+
+class _ThreadMeter:
+    """CPU time of the sampler's own thread, since its start and between polls."""
+
+    def __init__(self, thread_clock: Callable[[], int]) -> None:
+        self._clock = thread_clock
+        self._start_ns = thread_clock()
+        self._last: tuple[int, int] | None = None
+
+    def total_ns(self) -> int:
+        return self._clock() - self._start_ns
+
+    def read(self, now_ns: int) -> list[Reading]:
+        """Return the share of a core used since the last poll; nothing at the first, which has no interval."""
+        last, self._last = self._last, (self._clock(), now_ns)
+        if last is None or now_ns <= last[1]:
+            return []
+        ratio = (self._last[0] - last[0]) / (now_ns - last[1])
+        return [Reading("self_cpu_ratio.sampler", ratio, "", now_ns, math.nan, "sampler", "host")]
 
 
 FIRST_REST_NS: Final = NS_PER_S
@@ -308,7 +333,7 @@ class _Polled:
         self._rest_ns = min(max(self._rest_ns * 2, FIRST_REST_NS), LONGEST_REST_NS)
         self._rests_until_ns = now_ns + self._rest_ns
         return [
-            Reading(metric, math.nan, reason, now_ns, 0.0, self.provider.name, self.provider.device)
+            Reading(metric, math.nan, reason, now_ns, math.nan, self.provider.name, self.provider.device)
             for metric in self._metrics()
         ]
 

@@ -61,12 +61,12 @@ def read_celsius(sensor: Sensor) -> Outcome:
     if read_text(sensor.power_status) == "suspended":
         return failed("the device is asleep; reading it would wake it")
     try:
-        text = sensor.path.read_text(encoding="ascii").strip()
+        text = sensor.path.read_text(encoding="ascii", errors="replace").strip()
     except OSError as error:
         return _unreadable(error)
     try:
         celsius = int(text) / 1000
-    except ValueError:
+    except (ValueError, OverflowError):
         return failed(f"the sensor answers {text[:20]!r}, not a number")
     if _COLDEST_C <= celsius <= _HOTTEST_C:
         return Outcome(celsius)

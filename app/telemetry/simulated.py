@@ -146,7 +146,7 @@ class SimulatedProvider:
         """Advance the simulation to `now_ns` and return every reading."""
         self._advance(now_ns)
         values = self._values()
-        return [Reading(metric, *values[metric], now_ns, 0.0, self.name, self.device) for metric in GPU_METRICS]
+        return [Reading(metric, *values[metric], now_ns, math.nan, self.name, self.device) for metric in GPU_METRICS]
 
     def call_costs(self) -> list[CallCost]:
         """Return nothing: no driver is called."""
