@@ -48,6 +48,11 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"Vulkan driver: {config.stash[_software_driver_key]}"
 
 
+def software_drivers() -> list[Path]:
+    """Return the loader's manifests of lavapipe, Mesa's Vulkan on the processor."""
+    return sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+
+
 def _choose_software_vulkan() -> str:
     """Let the loader see lavapipe only, so that a test means the same with and without a GPU.
 
@@ -56,7 +61,7 @@ def _choose_software_vulkan() -> str:
     chosen = os.environ.get("VK_DRIVER_FILES")
     if chosen:
         return f"{chosen} (from VK_DRIVER_FILES)"
-    manifests = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+    manifests = software_drivers()
     if not manifests:
         return "none of the software kind found; install mesa-vulkan-drivers (make setup does)"
     os.environ["VK_DRIVER_FILES"] = str(manifests[0])
