@@ -87,7 +87,7 @@ def interval_figure(data: RunData) -> ReportFigure:
     figure, axes = make_figure(heights_in)
     _curve(axes[0], data, shown, shown.interval_ms, "display_interval_ms")
     _nominal_line(axes[0], data)
-    _limit_to_spikes(axes[0], shown.interval_ms)
+    _from_zero(axes[0])
     if losses:
         _loss_rows(axes[1], losses)
     for each in axes:
@@ -140,7 +140,7 @@ def latency_figure(data: RunData) -> ReportFigure:
     _shade_warmup(axes, data)
     _mark_changes(axes, data, named=False)
     _finish_time([axes], data, "ms")
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     _legend(axes, columns=5)
     return _drawn(blank, svg_text(figure, "latency", blank.caption))
 
@@ -158,7 +158,7 @@ def jitter_figure(data: RunData) -> ReportFigure:
     _curve(axes, data, shown, deviation_ms, "jitter_sd_ms")
     _shade_warmup(axes, data)
     _mark_changes(axes, data, named=False)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     _finish_time([axes], data, "ms")
     return _drawn(blank, svg_text(figure, "jitter", blank.caption))
 
@@ -177,7 +177,7 @@ def bandwidth_figure(data: RunData) -> ReportFigure:
         _line(axes, _seconds(data, upload.at_ns), upload.bytes_per_s, "upload_bandwidth_bytes_per_s")
     for metric_id, rows in links.items():
         _telemetry_line(axes, data, metric_id, rows)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     _finish_time([axes], data, "MB/s")
     _legend(axes)
     return _drawn(blank, svg_text(figure, "bandwidth", blank.caption))
@@ -267,10 +267,9 @@ def _legend(axes: Axes, columns: int = 4) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
 
 
-def _limit_to_spikes(axes: Axes, interval_ms: FloatArray) -> None:
-    """Begin at zero, so that the height of a spike is in proportion to what is normal."""
-    if len(interval_ms):
-        axes.set_ylim(0, float(interval_ms.max()) * 1.2)
+def _from_zero(axes: Axes) -> None:
+    """Begin the scale at zero, so that heights are in proportion, with room above the highest point."""
+    axes.set_ylim(0, max(float(axes.dataLim.y1) * 1.15, 1e-6))
 
 
 def _losses(data: RunData) -> dict[str, FloatArray]:

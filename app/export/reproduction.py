@@ -29,5 +29,7 @@ def run_command(data: RunData) -> str:
 
 
 def setting_text(value: Any) -> str:
-    """Return a value as `--set key=value` takes it: text as it is, everything else as JSON."""
+    """Return a value as `--set key=value` takes it: text as it is, a whole number without a point, the rest as JSON."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -15,6 +15,7 @@ def test_the_settings_of_the_command_give_the_configuration_back() -> None:
         VeoConfig(),
         {
             "render_latency_ms": 50.5,
+            "preview_fps": 30.0,
             "present_mode": "MAILBOX",
             "frame_queue_depth": 9,
             "thermal_guard.enabled": True,
@@ -24,7 +25,8 @@ def test_the_settings_of_the_command_give_the_configuration_back() -> None:
     )
     words = shlex.split(run_command(made_run(Made(seconds=1.0), config=config)))
     settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
-    assert len(settings) == 6
+    assert len(settings) == 7
+    assert "preview_fps=30" in settings
     assert apply_settings(VeoConfig(), settings) == config
 
 
