@@ -30,6 +30,7 @@ _LINE_WIDTH_RATIO: Final = 1 / 40
 _LINE_SWEEP_FRAMES: Final = 120
 _SCROLL_FRAMES: Final = 240
 _TEXTURE_SEED: Final = 709
+_TEXTURE_ROWS: Final = 256
 
 Plane8 = npt.NDArray[np.uint8]
 
@@ -114,8 +115,10 @@ def _colour_bars(width: int) -> tuple[Plane8, Plane8, Plane8]:
 
 def _texture(height: int, width: int) -> Plane8:
     """Return a grey texture twice as wide as the picture that repeats after `width` columns: detail for an encoder."""
-    noise = np.random.default_rng(_TEXTURE_SEED).normal(0.0, 1.0, (height, width))
+    rows = min(height, _TEXTURE_ROWS)
+    noise = np.random.default_rng(_TEXTURE_SEED).standard_normal((rows, width), np.float32)
     smooth = (noise + np.roll(noise, 1, axis=1) + np.roll(noise, 2, axis=1)) / 3
-    ramp = 126 + 60 * np.sin(np.arange(width) * (2 * np.pi * 4 / width))
+    ramp = 126 + 60 * np.sin(np.arange(width, dtype=np.float32) * (2 * np.pi * 4 / width))
     tile = np.clip(np.rint(ramp + 18 * smooth), BLACK_LEVEL, WHITE_LEVEL).astype(np.uint8)
-    return np.concatenate([tile, tile], axis=1)
+    repeated = tile[np.arange(height) % max(rows, 1)]
+    return np.concatenate([repeated, repeated], axis=1)

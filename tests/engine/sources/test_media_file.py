@@ -500,6 +500,17 @@ def test_pictures_decoded_before_a_pause_count_as_arrived_at_the_resumption(tmp_
     assert all(frame.arrive_ns == frame.decode_end_ns == resumed_ns for frame in play(source))
 
 
+def test_a_picture_stored_bottom_up_is_turned_the_right_way(tmp_path: Path) -> None:
+    upright = write_video(tmp_path / "a.nut", Video(codec="rawvideo", pixel_format="gray", frames=1))
+    flipped = write_video(
+        tmp_path / "b.nut", Video(codec="rawvideo", pixel_format="gray", frames=1, extradata=b"BottomUp\0")
+    )
+    first, second = played(upright)[0].picture, played(flipped)[0].picture
+    assert second is not None
+    assert second.planes[0].stride_bytes > 0
+    assert np.array_equal(samples(second), samples(first)[::-1])
+
+
 @pytest.mark.parametrize("tagged_full", [False, True])
 def test_rearranging_packed_samples_does_not_change_them(tmp_path: Path, tagged_full: bool) -> None:
     path = write_video(

@@ -39,6 +39,7 @@ class Video:
     colour_space: int | None = None
     colour_range: int | None = None
     gop: int = 12
+    extradata: bytes = b""
     audio: bool = False
 
 
@@ -52,6 +53,8 @@ def write_video(path: Path, video: Video) -> Path:
         context.gop_size = video.gop
         context.thread_count = 1
         context.time_base = Fraction(1, 1000) if video.times_ms is not None else Fraction(1, video.rate)
+        if video.extradata:
+            context.extradata = video.extradata
         if video.colour_space is not None:
             context.colorspace = video.colour_space
         if video.colour_range is not None:
