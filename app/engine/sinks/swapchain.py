@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from typing import Final
 from app.config.sink_text import HeadlessSpec, X11Spec
 from app.core.clock import NO_STAMP_NS, NS_PER_MS
 from app.core.errors import SinkError
-from app.core.vocabulary import Fate, PresentMode
+from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
@@ -21,7 +21,7 @@ from app.engine.vulkan import api
 from app.engine.vulkan.capture import read_last_picture
 from app.engine.vulkan.clearing import ClearLoop, probe_pacing
 from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
-from app.engine.vulkan.display_time import DisplayWatcher, Presentation
+from app.engine.vulkan.display_time import AcquireReturns, DisplayWatcher, Presentation
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.memory import Bytes
@@ -51,7 +51,14 @@ class SwapchainSink:
     It owns the instance it is given, also when it cannot be made.
     """
 
-    def __init__(self, instance: Instance, spec: HeadlessSpec | X11Spec, request: SinkRequest, device: str) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        spec: HeadlessSpec | X11Spec,
+        request: SinkRequest,
+        device: str,
+        without: Collection[str] = (),
+    ) -> None:
         self._instance = instance
         self._request = request
         self._swapchain: Swapchain | None = None
@@ -62,20 +69,21 @@ class SwapchainSink:
         self._stale = ""
         self._suboptimal_is_final = False
         self._paces_fifo: bool | None = None
+        self._acquire_returns: AcquireReturns | None = None
         with ExitStack() as stack:
             stack.callback(instance.close)
-            self._open(spec, device, stack)
+            self._open(spec, device, without, stack)
             self._build(_OPENED)
             self._parts = stack.pop_all()
 
-    def _open(self, spec: HeadlessSpec | X11Spec, device: str, stack: ExitStack) -> None:
+    def _open(self, spec: HeadlessSpec | X11Spec, device: str, without: Collection[str], stack: ExitStack) -> None:
         """Open surface, device and what lives as long as they do; `stack` closes them in the opposite order."""
         instance = self._instance
         self._surface: Surface = open_surface(instance, spec)
         stack.callback(self._surface.close)
         self._followed = self._surface.follow()
         physical, family = choose_physical_device(instance, self._surface.handle, device)
-        self._device = Device(instance, physical, family, presents=True)
+        self._device = Device(instance, physical, family, presents=True, without=without)
         stack.callback(self._device.close)
         self._reader = SurfaceReader(instance, self._device, self._surface.handle)
         self._clock = GpuClock(self._device, instance)
@@ -186,6 +194,8 @@ class SwapchainSink:
 
     def drain(self, deadline_ns: int) -> Sequence[Settled]:
         """Wait for frames in flight to settle, until the deadline at most."""
+        if self._acquire_returns is not None:
+            self._acquire_returns.give_up()
         settled = list(self.collect())
         while self._pending and time.monotonic_ns() < deadline_ns:
             time.sleep(_POLL_S)
@@ -249,11 +259,13 @@ class SwapchainSink:
         context = self._renderer.next_context()
         if not self._renderer.wait_free(context, deadline_ns):
             return False
-        timeout_ns = max(0, deadline_ns - time.monotonic_ns())
-        code, image_index = swapchain.acquire(context.acquire_semaphore, timeout_ns)
+        called_ns = time.monotonic_ns()
+        code, image_index = swapchain.acquire(context.acquire_semaphore, max(0, deadline_ns - called_ns))
         if code in (SUCCESS, SUBOPTIMAL):
             # SUBOPTIMAL is a success: the image is ours and must be presented; the rebuild comes after it.
             self._held = image_index
+            if self._acquire_returns is not None:
+                self._acquire_returns.acquired(called_ns, time.monotonic_ns())
             return True
         if code == OUT_OF_DATE:
             self._stale = "the window changed"
@@ -272,7 +284,10 @@ class SwapchainSink:
         if code == SUBOPTIMAL and not self._suboptimal_is_final:
             self._stale = "the window changed"
         self._last = presentation
-        self._watcher.watch(presentation)
+        if self._acquire_returns is not None:
+            self._acquire_returns.presented(presentation)
+        else:
+            self._watcher.watch(presentation)
 
     def _is_settled(self, presentation: Presentation) -> bool:
         return (
@@ -309,6 +324,7 @@ class SwapchainSink:
             old.close()
         self._renderer.forget_placements()
         self._probe_pacing(self._swapchain, offer)
+        self._acquire_returns = self._make_acquire_returns(self._swapchain)
         cost_ms = None if reason == _OPENED else (time.monotonic_ns() - started_ns) / NS_PER_MS
         self._info = self._describe(offer, cost_ms)
 
@@ -341,6 +357,13 @@ class SwapchainSink:
         if self._paces_fifo is None and swapchain.mode in _FIFO_MODES and clearable:
             self._paces_fifo = probe_pacing(self._renderer, swapchain)
 
+    def _make_acquire_returns(self, swapchain: Swapchain) -> AcquireReturns | None:
+        """Return the rung between fence and call return, where it is the best there is and FIFO really paces."""
+        blind = self._watcher.source is DisplayTimeSource.CALL_RETURN
+        if blind and self._paces_fifo and swapchain.mode in _FIFO_MODES:
+            return AcquireReturns(len(swapchain.targets))
+        return None
+
     def _describe(self, offer: SurfaceOffer, rebuild_ms: float | None) -> SinkInfo:
         physical, swapchain = self._device.physical, self._swapchain
         granted = swapchain.mode if swapchain is not None else self._request.present_mode
@@ -352,7 +375,7 @@ class SwapchainSink:
             grant_reason=swapchain.grant_reason if swapchain is not None else "the window has no area",
             available_modes=[str(mode) for mode in offer.modes],
             image_count=len(swapchain.targets) if swapchain is not None else 0,
-            display_time_source=self._watcher.source.label,
+            display_time_source=self._display_time_source(),
             paces_fifo=self._paces_fifo if granted in _FIFO_MODES else None,
             device=physical.name,
             device_is_software=physical.is_software,
@@ -364,6 +387,10 @@ class SwapchainSink:
             settings=self._settings(offer),
         )
 
+    def _display_time_source(self) -> str:
+        source = DisplayTimeSource.ACQUIRE_RETURN if self._acquire_returns is not None else self._watcher.source
+        return source.label
+
     def _settings(self, offer: SurfaceOffer) -> dict[str, str]:
         most = str(offer.most_images) if offer.most_images else "no limit"
         return {
@@ -371,7 +398,7 @@ class SwapchainSink:
             "images": f"{offer.least_images} to {most}",
             "frames in flight": str(FRAMES_IN_FLIGHT),
             "GPU times": self._clock.unavailable or "calibrated to CLOCK_MONOTONIC",
-            "display times": self._watcher.source.label,
+            "display times": self._display_time_source(),
         }
 
     def _read_last(self) -> tuple[int, Bytes]:
@@ -419,7 +446,12 @@ class PendingCapture:
 
 
 def open_swapchain_sink(
-    spec: HeadlessSpec | X11Spec, request: SinkRequest, *, validation: bool, device: str
+    spec: HeadlessSpec | X11Spec,
+    request: SinkRequest,
+    *,
+    validation: bool,
+    device: str,
+    without: Collection[str] = (),
 ) -> SwapchainSink:
     """Return a sink that presents to the surface `spec` names.
 
@@ -427,11 +459,12 @@ def open_swapchain_sink(
         request: present mode and image count to ask for.
         validation: load the validation layer; its messages are in `validation_messages`.
         device: part of a device name or a uuid to prefer; "" for the best that can present there.
+        without: optional device extensions to leave off, to go round a driver's fault or to see what it costs.
 
     Raises:
         SinkError: no Vulkan, no X server, no such window, no device that fits; the text says what to do.
     """
-    return SwapchainSink(open_instance(validation=validation), spec, request, device)
+    return SwapchainSink(open_instance(validation=validation), spec, request, device, without)
 
 
 def _write(path: Path, rgb: Bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from app.engine.vulkan import api
@@ -26,6 +27,10 @@ class Device:
 
     The queue belongs to the present thread. `create` and `destroy` are safe from any thread.
 
+    Args:
+        presents: enable the swapchain and what tells display times.
+        without: optional extensions to leave off although the device has them.
+
     Attributes:
         handle: `VkDevice`. functions: device functions, fetched once each. queue: `VkQueue`.
         physical: the device it is made on. family: the queue's family.
@@ -34,11 +39,19 @@ class Device:
         census: counts live objects.
     """
 
-    def __init__(self, instance: Instance, physical: PhysicalDevice, family: QueueFamily, *, presents: bool) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        physical: PhysicalDevice,
+        family: QueueFamily,
+        *,
+        presents: bool,
+        without: Collection[str] = (),
+    ) -> None:
         self.physical = physical
         self.family = family
         self.census: ObjectCensus = instance.census
-        self.extensions = _wanted_extensions(physical, instance, presents)
+        self.extensions = _wanted_extensions(physical, instance, presents).difference(without)
         self.handle = _create_device(physical, family, self.extensions)
         self.census.born("Device")
         self.functions = FunctionTable("vkGetDeviceProcAddr", self.handle)

@@ -1,8 +1,9 @@
 """When a presented picture was shown, as well as this driver can tell: a thread that waits in C and stamps.
 
-The ladder, best first: VK_KHR_present_wait, the present fence of VK_EXT_swapchain_maintenance1, the return of the
-present call. Each stamp carries the rung it came from; a fence says only that presentation has let go of the frame's
-resources, which is before the picture is seen.
+The ladder, best first: VK_KHR_present_wait, the present fence of VK_EXT_swapchain_maintenance1, the return of an
+acquire that had to wait for the display (FIFO that paces), the return of the present call. Each stamp carries the rung
+it came from; a fence says only that presentation has let go of the frame's resources, which is before the picture is
+seen.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import deque
 from typing import Final
 
 from app.core.clock import NO_STAMP_NS
@@ -19,6 +21,9 @@ from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.render import Submission
 from app.engine.vulkan.results import OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, VulkanError
+
+BLOCKED_NS: Final = 250_000
+"""An acquire that takes this long has waited for an image; one that finds an image takes tens of microseconds."""
 
 WAIT_SLICE_NS: Final = 50_000_000
 """Longest single wait of the thread, so that it can be ended when a present never completes."""
@@ -70,6 +75,45 @@ def best_source(device: Device) -> DisplayTimeSource:
     return DisplayTimeSource.CALL_RETURN
 
 
+class AcquireReturns:
+    """Display times of a saturated FIFO from the returns of acquire, for drivers that tell nothing better.
+
+    With K images, an acquire that had to wait returns at the refresh that freed an image. At that moment one image is
+    ours, K − 2 are queued, and the one presented before those has just come onto the screen. An acquire that did not
+    wait proves nothing: presentations it passes over keep the return of their present call.
+    """
+
+    def __init__(self, image_count: int) -> None:
+        self._queued = max(0, image_count - 2)
+        self._unstamped: deque[Presentation] = deque()
+
+    def presented(self, presentation: Presentation) -> None:
+        """Take note of a present, in order."""
+        self._unstamped.append(presentation)
+
+    def acquired(self, called_ns: int, returned_ns: int) -> None:
+        """Stamp what an acquire proves. Both times are CLOCK_MONOTONIC ns."""
+        waited = returned_ns - called_ns >= BLOCKED_NS
+        while len(self._unstamped) > self._queued:
+            presentation = self._unstamped.popleft()
+            if waited and len(self._unstamped) == self._queued:
+                presentation.source = DisplayTimeSource.ACQUIRE_RETURN
+                presentation.displayed_ns = returned_ns
+            else:
+                stamp_call_return(presentation)
+
+    def give_up(self) -> None:
+        """Stamp what is left with the return of its present call: no acquire will follow."""
+        while self._unstamped:
+            stamp_call_return(self._unstamped.popleft())
+
+
+def stamp_call_return(presentation: Presentation) -> None:
+    """Give a presentation the last rung: it was shown some time after its present call returned."""
+    presentation.source = DisplayTimeSource.CALL_RETURN
+    presentation.displayed_ns = presentation.frame.present_return_ns
+
+
 class DisplayWatcher:
     """Stamps presentations in order. The thread holds the GIL for a few microseconds a frame and is blocked in C else.
 
@@ -92,8 +136,7 @@ class DisplayWatcher:
     def watch(self, presentation: Presentation) -> None:
         """Stamp this presentation when it is shown; at once where the driver can tell nothing."""
         if self._thread is None:
-            presentation.displayed_ns = presentation.frame.present_return_ns
-            presentation.source = DisplayTimeSource.CALL_RETURN
+            stamp_call_return(presentation)
         else:
             self._queue.put(presentation)
 
@@ -118,8 +161,7 @@ class DisplayWatcher:
             presentation.source = self.source
             presentation.displayed_ns = now_ns
         elif code in (TIMEOUT, OUT_OF_DATE):
-            presentation.source = DisplayTimeSource.CALL_RETURN
-            presentation.displayed_ns = presentation.frame.present_return_ns
+            stamp_call_return(presentation)
         else:
             self.fault = VulkanError(code, "waiting for a present")
 

@@ -54,7 +54,7 @@ RESULTS: Final[dict[int, tuple[str, str]]] = {
     1000297000: ("PIPELINE_COMPILE_REQUIRED", ""),
     -1000338000: ("ERROR_COMPRESSION_EXHAUSTED_EXT", "close other GPU programs"),
 }
-"""Every code of the headers the `vulkan` package ships, with a cure where one is known."""
+"""Every code of the headers except those of video, deferred operations, shader objects and DRM formats, with a cure."""
 
 
 class VulkanError(SinkError):

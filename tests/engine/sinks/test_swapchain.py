@@ -309,3 +309,23 @@ def test_fifty_reopenings_leave_memory_handles_and_threads_flat(x_display: str) 
     assert process.num_fds() == files
     assert threading.active_count() == threads
     assert process.memory_info().rss - resident < 16 * 2**20
+
+
+def test_a_driver_without_any_display_timing_gives_call_returns_and_no_gpu_times(x_display: str) -> None:
+    without = ("VK_EXT_swapchain_maintenance1", "VK_EXT_calibrated_timestamps", "VK_KHR_calibrated_timestamps")
+    sink = open_swapchain_sink(X11Spec(None, 64, 48), FIFO, validation=True, device="", without=without)
+    try:
+        sink.prepare(FORM, SLOTS)
+        sink.upload(PICTURE, 0)
+        assert sink.info.display_time_source == "call_return"
+        for mode in (PresentMode.IMMEDIATE, PresentMode.MAILBOX, PresentMode.FIFO):
+            sink.rebuild(SinkRequest(mode, 4))
+            for frame, fate in show(sink, 10):
+                assert fate is Fate.DISPLAYED
+                assert frame.display_time_source == DisplayTimeSource.CALL_RETURN
+                assert frame.displayed_ns == frame.present_return_ns
+                assert frame.gpu_start_ns == frame.gpu_end_ns == NO_STAMP_NS
+    finally:
+        sink.close()
+    assert sink.validation_messages() == []
+    assert sink.live_objects() == {}
