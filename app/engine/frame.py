@@ -13,7 +13,8 @@ class Frame:
 
     Exactly one stage owns a frame at a time, so no field needs a lock. `picture` is let go as soon as its bytes are
     uploaded; `slot` is the staging slot that holds them from then until the GPU has read it (-1: none). `playout_ns`
-    is the due time before the render latency is added; `discontinuity` says why a segment must begin here, or "".
+    is the due time before the render latency is added; `discontinuity` says why a segment must begin here, or "";
+    `present_number` counts the presents of a run.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class Frame:
         "present_call_ns",
         "present_mode_granted",
         "present_mode_requested",
+        "present_number",
         "present_return_ns",
         "process_end_ns",
         "process_start_ns",
@@ -91,6 +93,7 @@ class Frame:
         self.present_return_ns = NO_STAMP_NS
         self.displayed_ns = NO_STAMP_NS
         self.playout_ns = NO_STAMP_NS
+        self.present_number = MISSING_COUNT
         self.discontinuity = ""
         self.picture = None
         self.slot = -1

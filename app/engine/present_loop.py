@@ -22,7 +22,16 @@ from app.engine.frame import Frame
 from app.engine.inbox import Inbox
 from app.engine.outbox import Outbox
 from app.engine.record_writer import RecordWriter
-from app.engine.scheduling import PRESENT, Decision, Pacing, Playout, Step, note_presented, plan_low_jitter
+from app.engine.scheduling import (
+    PRESENT,
+    Decision,
+    Pacing,
+    Playout,
+    Step,
+    note_presented,
+    note_replaced,
+    plan_low_jitter,
+)
 from app.engine.segments import SegmentTracker
 from app.engine.sinks.sink import Sink
 from app.engine.sources.source import Source
@@ -92,6 +101,7 @@ class PresentLoop:
         self.cpu_ns = 0
         self._segments = SegmentTracker()
         self._playout = Playout()
+        self._presented = 0
         self._held: Frame | None = None
         self._admitted: Frame | None = None
         self._paused = False
@@ -167,7 +177,7 @@ class PresentLoop:
             self._report_sink("surface changed")
         if image is None:
             return  # still held; commands and settled frames first, then again
-        frame = self._newest_if_low_latency()
+        frame = self._reconsider()
         self._held = self._admitted = None
         frame.frame_queue_out = len(self._stages.frame_queue)
         frame.acquire_start_ns = started_ns
@@ -175,24 +185,39 @@ class PresentLoop:
         frame.image_index = image
         frame.present_mode_requested = self._mode_requested
         frame.present_mode_granted = self._mode_granted
+        frame.present_number = self._presented
+        self._presented += 1
         self._sink.present(frame, image)
         if frame.due_ns != NO_STAMP_NS:
             self._playout = note_presented(frame.due_ns, frame.present_call_ns, self._pacing, self._playout)
 
-    def _newest_if_low_latency(self) -> Frame:
-        """Return the held frame or, under LOW_LATENCY, the newest ready one, giving up the older."""
+    def _reconsider(self) -> Frame:
+        """Return the frame to present now that an image is free: acquiring may have taken refreshes.
+
+        While something newer is ready, a held frame that is late by now is given up, under LOW_LATENCY any held frame.
+        A newer one that is not due yet is waited for; that is a refresh or two at most.
+        """
         assert self._held is not None
         frame = self._held
-        if self._config.latency_mode is not LatencyMode.LOW_LATENCY or self._source.info.free_running:
-            return frame
-        while (newer := self._stages.frame_queue.head()) is not None:
-            if self._segments.break_before(newer) or not self._stages.frame_queue.take(newer):
+        while (newer := self._stages.frame_queue.head()) is not None and not self._segments.break_before(newer):
+            fate = self._fate_beside_newer(frame)
+            if fate is Fate.DISPLAYED or not self._stages.frame_queue.take(newer):
                 break
-            self._finish(frame, Fate.SUPERSEDED)
+            self._finish(frame, fate)
             self._segments.admit(newer)
-            newer.due_ns = newer.playout_ns + self._latency_ns
-            frame = newer
+            frame = self._held = newer
+        decision = self._decide(frame)
+        if decision.step is Step.WAIT:
+            time.sleep(max(0, decision.at_ns - time.monotonic_ns()) / NS_PER_S)
         return frame
+
+    def _fate_beside_newer(self, frame: Frame) -> Fate:
+        """Return the class under which a held frame is given up for a newer one, or DISPLAYED to keep it."""
+        if self._source.info.free_running:
+            return Fate.DISPLAYED
+        if self._config.latency_mode is LatencyMode.LOW_LATENCY:
+            return Fate.SUPERSEDED
+        return self._decide(frame).fate
 
     def _admit(self, frame: Frame) -> None:
         reason = self._segments.break_before(frame)
@@ -246,8 +271,8 @@ class PresentLoop:
         self.cpu_ns = time.thread_time_ns()
 
     def _finish(self, frame: Frame, fate: Fate) -> None:
-        if fate is Fate.DISPLAYED and self._is_late(frame):
-            frame.flags |= FLAG_LATE_SHOWN
+        if fate is Fate.DISPLAYED:
+            self._note_displayed(frame)
         self._stages.ledger.settle(fate)
         self.uploaded_bytes += frame.bytes_uploaded
         self.records.write(frame, fate, self._config_serial)
@@ -256,6 +281,15 @@ class PresentLoop:
         if frame is self._admitted:
             self._admitted = None
         self._stages.pool.give(frame)
+
+    def _note_displayed(self, frame: Frame) -> None:
+        if self._is_late(frame):
+            frame.flags |= FLAG_LATE_SHOWN
+        grid = self._pacing.grid
+        if grid is not None and frame.refreshes > 0:  # it was replaced by the next one, whose flip is thereby known
+            flip_ns = frame.displayed_ns - grid.delay_ns + round(frame.refreshes * grid.period_ns)
+            queued_behind = self._presented - frame.present_number - 2
+            self._playout = note_replaced(flip_ns, queued_behind, self._pacing, self._playout)
 
     def _is_late(self, frame: Frame) -> bool:
         if NO_STAMP_NS in (frame.due_ns, frame.displayed_ns):

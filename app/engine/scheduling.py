@@ -105,6 +105,20 @@ def note_presented(due_ns: int, presented_ns: int, pacing: Pacing, playout: Play
     return Playout(flip_ns, flip_ns + delay_ns - due_ns > pacing.period_ns / 2 + _TOLERANCE_NS)
 
 
+def note_replaced(flip_ns: int, queued_behind: int, pacing: Pacing, playout: Playout) -> Playout:
+    """Correct the state by what the display did: a frame really flipped at `flip_ns`, with others queued behind it.
+
+    A frame that missed its refresh (a slow GPU) pushes back everything queued behind it in a FIFO. Without this the
+    queue would stay one longer for good, each frame late, and nothing would be given up to catch up.
+    """
+    if pacing.grid is None or pacing.mode not in _IN_ORDER:
+        return playout
+    last_flip_ns = pacing.grid.nearest(flip_ns + round(queued_behind * pacing.grid.period_ns))
+    if last_flip_ns <= playout.last_flip_ns + _TOLERANCE_NS:
+        return playout
+    return Playout(last_flip_ns, last_was_late=True)
+
+
 def _lead_refreshes(target_ns: int, pacing: Pacing, playout: Playout) -> int:
     """Return how many refreshes before its own a frame may be presented.
 

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Fate, PresentMode
-from app.engine.scheduling import Decision, Pacing, Playout, Step, note_presented, plan_low_jitter, predict_flip
+from app.engine.scheduling import (
+    Decision,
+    Pacing,
+    Playout,
+    Step,
+    note_presented,
+    note_replaced,
+    plan_low_jitter,
+    predict_flip,
+)
 from app.engine.sinks.sink import RefreshGrid
 
 T_NS = 1e9 / 60
@@ -141,3 +150,12 @@ def test_a_decision_is_always_possible_and_a_wait_ends_in_the_future(
         assert decision.at_ns > at(due + late)
     if decision.step is Step.DROP:
         assert newer
+
+
+def test_a_frame_that_missed_its_refresh_pushes_back_what_is_queued_behind_it() -> None:
+    promised = note_presented(at(5.0), at(4.1), FIFO, IN_TIME)
+    corrected = note_replaced(at(5.0), 1, FIFO, promised)
+    assert corrected == Playout(at(6.0), last_was_late=True)
+    assert note_replaced(at(4.0), 1, FIFO, promised) == promised
+    mailbox = Pacing(PresentMode.MAILBOX, GRID, T_NS)
+    assert note_replaced(at(9.0), 1, mailbox, promised) == promised

@@ -144,4 +144,5 @@ class EngineHarness:
 
 def of_fate(frames: FrameArray, fate: Fate) -> FrameArray:
     """Return the records of one fate."""
-    return frames[frames["fate"] == fate]
+    chosen: FrameArray = frames[frames["fate"] == fate]
+    return chosen
