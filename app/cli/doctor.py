@@ -33,7 +33,9 @@ def doctor(
 
     Exit code 0: the main job runs, if need be on the virtual display. 1: it cannot; the failed findings say why.
     """
-    findings = collect_findings()
+    # The wait is shown on standard error, so that a table or JSON that goes into a file stays clean.
+    with Console(stderr=True).status("Trying drivers and codecs…"):
+        findings = collect_findings()
     if as_json:
         sys.stdout.write(json.dumps(doctor_report(findings), indent=2, ensure_ascii=False) + "\n")
     else:

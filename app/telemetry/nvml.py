@@ -32,6 +32,8 @@ _UUID: Final = re.compile(r"(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-f
 _RAW_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}")
 _PCI: Final = re.compile(r"([0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 
+_ASLEEP: Final = "the GPU is asleep; reading it would wake it"
+
 _RECOVERY_ACTIONS: Final = {
     1: "reset the GPU",
     2: "reboot",
@@ -156,6 +158,8 @@ class NvmlProvider:
         """Return "" for each metric this GPU gives, else the reason."""
         if self._gone is not None:
             return dict.fromkeys(self._calls.metrics(), sentence(self._gone))
+        if self._is_asleep():
+            return dict.fromkeys(self._calls.metrics(), _ASLEEP)
         return self._calls.capabilities()
 
     def poll(self, now_ns: int) -> list[Reading]:
@@ -176,8 +180,8 @@ class NvmlProvider:
     def _poll(self, now_ns: int) -> list[Reading]:
         if self._gone is not None and not self._reopen(now_ns):
             return self._all_missing(failed(sentence(self._gone)), now_ns)
-        if is_asleep(self._roots, self.identity.pci_address):
-            return self._all_missing(failed("the GPU is asleep; reading it would wake it"), now_ns)
+        if self._is_asleep():
+            return self._all_missing(failed(_ASLEEP), now_ns)
         try:
             timed = self._calls.run_due(now_ns)
         except DeviceGoneError as gone:
@@ -185,6 +189,9 @@ class NvmlProvider:
             return self._all_missing(failed(sentence(self._gone or gone.meaning)), now_ns)
         self._reopen_after_ns = FIRST_REOPEN_NS
         return [self._reading(metric, outcome, cost_us, now_ns) for metric, outcome, cost_us in timed]
+
+    def _is_asleep(self) -> bool:
+        return is_asleep(self._roots, self.identity.pci_address)
 
     def _new_calls(self, handle: Handle) -> CallSet:
         calls = NvmlCalls(handle, wsl2=self._wsl2, mig_enabled=self.identity.mig_enabled)

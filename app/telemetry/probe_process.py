@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-PROBE_TIMEOUT_S: Final = 20.0
+PROBE_TIMEOUT_S: Final = 30.0
 """A cold start of a software driver on a busy two-core machine takes a few seconds; a driver that hangs, for ever."""
 
 _PACKAGE_PARENT: Final = Path(__file__).resolve().parents[2]
@@ -78,6 +78,13 @@ def _fault(exit_code: int, errors: bytes) -> str:
     if exit_code == 0:
         return ""
     if exit_code < 0:
-        return f"crashed ({signal.Signals(-exit_code).name})"
+        return f"crashed ({_signal_name(-exit_code)})"
     lines = errors.decode(errors="replace").strip().splitlines()
     return f"failed: {lines[-1]}" if lines else f"failed with exit code {exit_code}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal between the two that Python names
+        return f"signal {number}"

@@ -51,10 +51,8 @@ HOST_METRICS: Final[tuple[str, ...]] = (
     "host_swap_used_bytes",
     "host_temperature_c",
 )
-"""Host metrics with one value."""
-
-HOST_FAMILIES: Final[tuple[str, ...]] = ("host_cpu_ratio", "host_cpu_frequency_mhz", "host_temperature_c")
-"""Host metrics that also come one a core or one a sensor: `host_cpu_ratio.3`, `host_temperature_c.nvme.composite`."""
+"""Host metrics with one value. CPU and temperature also come one a core and one a sensor, as members of their family:
+`host_cpu_ratio.3`, `host_temperature_c.nvme.composite`."""
 
 FACTS: Final[dict[str, str]] = {
     "pcie_link_generation": "PCIe generation of the link as it is now; idle cards drop to 1.",
@@ -64,15 +62,6 @@ FACTS: Final[dict[str, str]] = {
     "host_load": "Runnable and uninterruptible tasks, averaged over one minute (the kernel's load average).",
 }
 """Readings that are printed beside a graph and have no row in the metric table: id → definition."""
-
-
-def family_of(metric: str) -> str:
-    """Return the id under which the tables know a metric: `host_temperature_c` for `host_temperature_c.acpitz`.
-
-    Families whose members have rows of their own (`throttle_ns.power`) stay as they are.
-    """
-    family = metric.partition(".")[0]
-    return family if family in HOST_FAMILIES else metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ class SimulatedBoard:
     """Parameters of the simulated GPU; a mid-range desktop board by default.
 
     Attributes:
-        idle_clock_mhz, boost_clock_mhz: ends of the clock range.
+        idle_clock_mhz, boost_clock_mhz: ends of the graphics clock's range.
+        idle_memory_clock_mhz, memory_clock_mhz: memory clock at rest and under any load.
         clock_slew_mhz_per_s: how fast the clock follows the load (DVFS).
         idle_w, full_w, limit_w: power at rest, at full load and boost clock, and the power limit.
         ambient_c: temperature without power.
@@ -38,12 +39,13 @@ class SimulatedBoard:
         throttle_mhz_per_c: how far, for each °C above.
         load_pcie_ratio: share of the link in use at full load.
         noise_ratio: relative standard deviation of power.
+        memory_bytes: GPU memory. pcie_generation, pcie_width: of its link, which never changes.
     """
 
     idle_clock_mhz: float = 300.0
     boost_clock_mhz: float = 1950.0
     clock_slew_mhz_per_s: float = 1500.0
-    idle_clock_memory_mhz: float = 405.0
+    idle_memory_clock_mhz: float = 405.0
     memory_clock_mhz: float = 7000.0
     idle_w: float = 18.0
     full_w: float = 240.0
@@ -170,7 +172,7 @@ class SimulatedProvider:
     def _values(self) -> dict[str, tuple[float, str]]:
         board, state = self._board, self._state
         limit = link_limit_bytes_per_s(board.pcie_generation, board.pcie_width)
-        memory_mhz = board.memory_clock_mhz if state.load > 0 else board.idle_clock_memory_mhz
+        memory_mhz = board.memory_clock_mhz if state.load > 0 else board.idle_memory_clock_mhz
         values = {
             "gpu_temperature_c": state.temperature_c,
             "thermal_margin_c": board.slowdown_c - state.temperature_c,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pynvml  # type: ignore[import-untyped]  # the package ships no types
 import pytest
 
 from app.telemetry.machine import Roots
-from tests.telemetry.fake_nvml import FakeGpu, FakeNvml
-
-InstallNvml = Callable[..., FakeNvml]
+from tests.telemetry.fake_nvml import FakeGpu, FakeNvml, InstallNvml
 
 
 @pytest.fixture

@@ -193,6 +193,10 @@ class FakeNvml:
         return SUCCESS
 
 
+InstallNvml = Callable[..., FakeNvml]
+"""Puts a fake driver with the given GPUs in place; see the fixture `install_nvml`."""
+
+
 def _put(pointer: int, kind: Any, value: int) -> int:
     cast(pointer, POINTER(kind))[0] = value
     return SUCCESS

@@ -10,9 +10,8 @@ from app.core.clock import NS_PER_S
 from app.core.metrics import METRICS
 from app.telemetry.gpus import choose_gpu_provider, cycling_load, explain_no_gpu, summarise_gpu
 from app.telemetry.machine import PciDisplay, Roots, pci_displays
-from app.telemetry.provider import FACTS, GPU_METRICS, HOST_METRICS, family_of
-from tests.telemetry.conftest import InstallNvml
-from tests.telemetry.fake_nvml import FakeGpu
+from app.telemetry.provider import FACTS, GPU_METRICS, HOST_METRICS
+from tests.telemetry.fake_nvml import FakeGpu, InstallNvml
 from tests.telemetry.trees import DESKTOP, WSL2, plant
 
 FIRST = "GPU-11111111-2222-3333-4444-555555555555"
@@ -144,17 +143,3 @@ def test_every_reading_has_a_row_in_the_metric_table_or_is_a_fact_with_a_definit
     for metric in (*GPU_METRICS, *HOST_METRICS):
         assert metric in METRICS or metric in FACTS, metric
     assert set(FACTS) <= {*GPU_METRICS, *HOST_METRICS}
-
-
-@pytest.mark.parametrize(
-    ("metric", "family"),
-    [
-        ("host_temperature_c.nvme.composite", "host_temperature_c"),
-        ("host_cpu_ratio.3", "host_cpu_ratio"),
-        ("host_cpu_ratio", "host_cpu_ratio"),
-        ("throttle_ns.power", "throttle_ns.power"),
-        ("power_w", "power_w"),
-    ],
-)
-def test_members_of_a_family_are_known_under_its_name(metric: str, family: str) -> None:
-    assert family_of(metric) == family

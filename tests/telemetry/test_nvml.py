@@ -18,8 +18,7 @@ from app.telemetry.nvml import NvmlProvider, NvmlUnavailableError, list_gpus, no
 from app.telemetry.nvml_calls import FIELD_METRICS
 from app.telemetry.nvml_errors import MEANINGS, Handling, meaning_of
 from app.telemetry.provider import GPU_METRICS, Reading
-from tests.telemetry.conftest import InstallNvml
-from tests.telemetry.fake_nvml import FakeGpu, FakeNvml
+from tests.telemetry.fake_nvml import FakeGpu, FakeNvml, InstallNvml
 from tests.telemetry.trees import WSL2, plant
 
 U32 = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
@@ -371,6 +370,7 @@ def test_a_sleeping_gpu_is_not_woken(
     provider = open_gpu(roots=empty_roots)
     readings = poll(provider, 2)
     assert all("asleep" in reading.reason for reading in readings.values())
+    assert all("asleep" in why for why in provider.capabilities().values())
     assert not any(fake.calls[symbol] for symbol in METRICS_OF_SYMBOL)
     plant(tmp_path, {"sys/bus/pci/devices/0000:01:00.0/power/runtime_status": "active\n"})
     assert poll(provider, 3)["power_w"].value == pytest.approx(123.456)

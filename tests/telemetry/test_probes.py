@@ -21,8 +21,7 @@ from app.telemetry.finding import Status
 from app.telemetry.machine import Roots
 from app.telemetry.nvml_probe import probe as probe_nvml
 from app.telemetry.probe_process import ProbeAnswer, run_probe
-from tests.telemetry.conftest import InstallNvml
-from tests.telemetry.fake_nvml import FakeGpu
+from tests.telemetry.fake_nvml import FakeGpu, InstallNvml
 
 SOFTWARE = {
     "name": "llvmpipe",
