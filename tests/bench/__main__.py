@@ -10,16 +10,18 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from tests.bench import decoding, isolation, presenting
+from tests.bench.decoding import measure as measure_decoding
+from tests.bench.isolation import measure as measure_isolation
+from tests.bench.presenting import measure as measure_presenting
 from tests.bench.rows import Row, markdown_table
 from tests.bench.veotuner_runs import BenchError
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
-    "presenting": presenting.measure,
-    "decoding": decoding.measure,
-    "isolation": isolation.measure,
+    "presenting": measure_presenting,
+    "decoding": measure_decoding,
+    "isolation": measure_isolation,
 }
 
 
