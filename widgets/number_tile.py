@@ -16,13 +16,15 @@ class TileText:
     """What a tile shows.
 
     Attributes:
-        title: name of the number. value: number and unit, or "—". detail: N, window or reason, in a few words.
+        title: name of the number. value: number and unit, or "—".
+        basis: what it is made from, in a word or two (`N 436`). reason: why there is none; "" when there is one.
         tip: definition, N and source in full.
     """
 
     title: str
     value: str
-    detail: str
+    basis: str
+    reason: str
     tip: str
 
 
@@ -35,13 +37,13 @@ class NumberTile(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._title, self._value = QLabel(title), QLabel("—")
-        self._detail = ElidedLabel(Qt.AlignmentFlag.AlignRight)
+        self._basis = ElidedLabel(Qt.AlignmentFlag.AlignRight)
+        self._reason = ElidedLabel(Qt.AlignmentFlag.AlignLeft)
         self._shown: TileText | None = None
         font = self._value.font()
         font.setPointSizeF(font.pointSizeF() * 1.35)
         font.setBold(True)
         self._value.setFont(font)
-        self._title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._lay_out()
         self._colour()
 
@@ -52,9 +54,10 @@ class NumberTile(QFrame):
         self._shown = text
         self._title.setText(text.title)
         self._value.setText(text.value)
-        self._detail.set_text(text.detail)
+        self._basis.set_text(text.basis)
+        self._reason.set_text(text.reason)
         self.setToolTip(text.tip)
-        self.setAccessibleName(f"{text.title}: {text.value}, {text.detail}")
+        self.setAccessibleName(f"{text.title}: {text.value}, {text.basis or text.reason}")
 
     @property
     def text(self) -> TileText | None:
@@ -64,19 +67,22 @@ class NumberTile(QFrame):
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Follow the palette."""
         super().changeEvent(event)
-        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_detail"):
+        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_reason"):
             self._colour()
 
     def _colour(self) -> None:
         self._title.setStyleSheet(f"color: {muted_colour(self.palette())}")
 
     def _lay_out(self) -> None:
-        numbers = QHBoxLayout()
-        numbers.setSpacing(8)
+        heading, numbers = QHBoxLayout(), QHBoxLayout()
+        for row in (heading, numbers):
+            row.setSpacing(6)
+        heading.addWidget(self._title)
+        heading.addWidget(self._basis, 1)
         numbers.addWidget(self._value)
-        numbers.addWidget(self._detail, 1)
+        numbers.addWidget(self._reason, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 3, 8, 4)
         layout.setSpacing(0)
-        layout.addWidget(self._title)
+        layout.addLayout(heading)
         layout.addLayout(numbers)

@@ -14,7 +14,7 @@ from widgets.option_controls import make_control
 from widgets.option_text import option_tip, option_value_text
 from widgets.theme import muted_colour, warning_colour
 
-LABEL_WIDTH_PX: Final = 158
+LABEL_WIDTH_PX: Final = 164
 
 
 class OptionRow(QWidget):

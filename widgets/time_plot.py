@@ -96,7 +96,10 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         self._has_ticks = True
         self._press: QPointF | None = None
         self._drag_x = 0.0
-        self._item = self._make_plot_item()
+        self._view = pg.ViewBox(enableMenu=False, enableMouse=False)
+        self._left_axis = self._make_axis("left", LEFT_AXIS_PX, labelled=True)
+        self._right_axis = self._make_axis("right", RIGHT_AXIS_PX, labelled=bool(right_ids))
+        self._place_items()
         self._curves = {curve_id: self._make_curve() for curve_id in (*curve_ids, *right_ids)}
         self._style()
 
@@ -135,7 +138,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         """Show this stretch of time; takes effect with the next drawing."""
         if (start_s, end_s) != self._range_s:
             self._range_s = (start_s, end_s)
-            self._item.vb.setXRange(start_s, end_s, padding=0, update=False)
+            self._view.setXRange(start_s, end_s, padding=0, update=False)
 
     def set_curve(self, curve_id: str, x: FloatArray, y: FloatArray) -> None:
         """Show these points; NaN in `y` is a gap."""
@@ -277,53 +280,53 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         if hasattr(self, "_curves"):
             self._apply_ticks()
 
-    def _make_plot_item(self) -> pg.PlotItem:
-        item = pg.PlotItem(enableMenu=False)
-        item.hideButtons()
-        item.hideAxis("bottom")
-        item.setMouseEnabled(x=False, y=False)
-        item.disableAutoRange()
-        item.setContentsMargins(0, 7, 0, 7)
-        for side, width in (("left", LEFT_AXIS_PX), ("right", RIGHT_AXIS_PX)):
-            item.showAxis(side)
-            axis = item.getAxis(side)
-            axis.setWidth(width)
-            axis.setStyle(tickLength=-3, autoExpandTextSpace=False, showValues=side == "left" or bool(self._right_ids))
-        item.getAxis("right").unlinkFromView()
-        self.setCentralItem(item)
-        return item
+    def _make_axis(self, side: str, width_px: int, *, labelled: bool) -> pg.AxisItem:
+        axis = pg.AxisItem(side)
+        axis.setWidth(width_px)
+        axis.setStyle(tickLength=-3, autoExpandTextSpace=False, showValues=labelled)
+        return axis
+
+    def _place_items(self) -> None:
+        # Not a PlotItem: it makes seven menus and a panel of controls for each graph, none of which is ever shown.
+        layout = pg.GraphicsLayout()
+        layout.setContentsMargins(0, 7, 0, 7)
+        layout.setSpacing(0)
+        for column, item in enumerate((self._left_axis, self._view, self._right_axis)):
+            layout.addItem(item, 0, column)
+        self._left_axis.linkToView(self._view)
+        self.setCentralItem(layout)
 
     def _make_curve(self) -> pg.PlotCurveItem:
         curve = pg.PlotCurveItem(connect="finite", antialias=False, skipFiniteCheck=False)
         curve.setSegmentedLineMode("on")
-        self._item.addItem(curve, ignoreBounds=True)
+        self._view.addItem(curve, ignoreBounds=True)
         return curve
 
     def _style(self) -> None:
         palette = self.palette()
         axis_pen = pg.mkPen(palette.color(QPalette.ColorRole.Mid))
-        for side in ("left", "right"):
-            axis = self._item.getAxis(side)
+        for axis in (self._left_axis, self._right_axis):
             axis.setPen(axis_pen)
             axis.setTextPen(palette.color(QPalette.ColorRole.Text))
             axis.setStyle(tickFont=self.font())
         for curve_id, curve in self._curves.items():
             row = metric(curve_id)
-            curve.setPen(pg.mkPen(QColor(row.colour), width=1, style=_PEN_STYLES[row.line_style]))
+            width = max(1, round(self.devicePixelRatioF()))  # a cosmetic pen counts device pixels
+            curve.setPen(pg.mkPen(QColor(row.colour), width=width, style=_PEN_STYLES[row.line_style]))
         self._apply_ranges()
         self.viewport().update()
 
     def _apply_ranges(self) -> None:
-        self._item.vb.setYRange(self._left.low, self._left.high, padding=0)
+        self._view.setYRange(self._left.low, self._left.high, padding=0)
         self._apply_ticks()
 
     def _apply_ticks(self) -> None:
-        self._item.getAxis("left").setTicks([[(value, tick_text(value)) for value in self._left_ticks()]])
-        right = self._item.getAxis("right")
-        right.setRange(*self._right)
+        self._left_axis.setTicks([[(value, tick_text(value)) for value in self._left_ticks()]])
+        self._right_axis.setRange(*self._right)
         labelled = self._right_ids and self._has_ticks
         values = value_ticks(*self._right, self._most_ticks()) if labelled else []
-        right.setTicks([[(value, tick_text(value)) for value in values]])
+        self._right_axis.setTicks([[(value, tick_text(value)) for value in values]])
+        self.resetCachedContent()  # the ground with its lines is drawn once and kept
         self.viewport().update()
 
     def _left_ticks(self) -> list[float]:
@@ -333,7 +336,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         return max(1, int(self.height() / _TICK_SPACING_PX))
 
     def _area(self) -> QRectF:
-        return QRectF(self._item.vb.sceneBoundingRect())
+        return QRectF(self._view.sceneBoundingRect())
 
     def _x_of(self, time_s: float, area: QRectF) -> float:
         start_s, end_s = self._range_s

@@ -100,7 +100,7 @@ def loss_text(before: dict[Fate, int], now: dict[Fate, int]) -> str:
 
 def run_time_text(at_ns: int, origin_ns: int) -> str:
     """Return a stamp as seconds since the run began."""
-    return f"{(at_ns - origin_ns) / NS_PER_S:.2f} s"
+    return f"{round((at_ns - origin_ns) / NS_PER_S, 2) + 0.0:.2f} s"
 
 
 def _value(key: str, value: Any) -> str:

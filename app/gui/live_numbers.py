@@ -31,11 +31,11 @@ class TileSpec:
 
 
 TILES: Final = (
-    TileSpec("p50", "interval", "p50", "p50"),
-    TileSpec("p99", "interval", "p99", "p99"),
-    TileSpec("jitter", "jitter_sd_ms", "value", "Jitter, sd"),
-    TileSpec("low", "fps_low_1pct_mean", "value", "Low 1 % (mean)"),
-    TileSpec("latency", "source_to_display_ms", "p50", "Source → display, p50"),
+    TileSpec("p50", "interval", "p50", "Interval p50"),
+    TileSpec("p99", "interval", "p99", "Interval p99"),
+    TileSpec("jitter", "jitter_sd_ms", "value", "Jitter sd"),
+    TileSpec("low", "fps_low_1pct_mean", "value", "Low 1 % mean"),
+    TileSpec("latency", "source_to_display_ms", "p50", "Latency p50"),
 )
 
 
@@ -70,14 +70,13 @@ def _tile(spec: TileSpec, measured: Mapping[str, Measured], interval_metric: str
     metric_id = interval_metric if spec.metric_id == "interval" else spec.metric_id
     row = metric(metric_id)
     value, n, reason = _number(measured.get(metric_id, Missing(row.missing)), spec.statistic)
-    title = f"{row.title}, {spec.title}" if spec.metric_id == "interval" else spec.title
-    of_calls = interval_metric == "present_interval_ms" and spec.metric_id in {"jitter_sd_ms", "fps_low_1pct_mean"}
-    definition = row.definition.replace("isplay interval", "isplay (here: present-call) interval") if of_calls else (
-        row.definition
-    )  # fmt: skip
-    tip = "\n".join(filter(None, (f"{row.title} ({row.id}, {spec.statistic})", definition, _basis(n, source), reason)))
-    detail = f"N {n}" if not math.isnan(value) else reason
-    return TileText(title + (" (present)" if of_calls else ""), value_text(metric_id, value), detail, tip)
+    of_calls = interval_metric == "present_interval_ms" and spec.metric_id != "source_to_display_ms"
+    calls_note = "Computed from present calls: there is no display time here." if of_calls else ""
+    heading = f"{row.title} ({row.id}, {spec.statistic})"
+    tip = "\n".join(filter(None, (heading, row.definition, calls_note, _basis(n, source), reason)))
+    if math.isnan(value):
+        return TileText(spec.title, "—", "", reason, tip)
+    return TileText(spec.title, value_text(metric_id, value), f"present N {n}" if of_calls else f"N {n}", "", tip)
 
 
 def _number(measured: Measured, statistic: str) -> tuple[float, int, str]:
@@ -98,7 +97,7 @@ def _lost_tile(counters: FrameCounters | None) -> TileText:
     row = metric("loss_ratio")
     if counters is None or not counters.produced:
         reason = "the engine published no counters yet" if counters is None else row.missing
-        return TileText("Lost", "—", reason, f"{row.definition}\n{reason}")
+        return TileText("Lost", "—", "", reason, f"{row.definition}\n{reason}")
     lost = sum(counters.lost.values())
     by_class = [f"{fate.label}: {counters.lost[fate]}" for fate in LOSS_CLASSES if counters.lost[fate]]
     tip = "\n".join((
@@ -107,4 +106,4 @@ def _lost_tile(counters: FrameCounters | None) -> TileText:
         *(by_class or ["no class has any"]),
         f"repeated refreshes (no loss): {'—' if counters.repeated is None else counters.repeated}",
     ))  # fmt: skip
-    return TileText("Lost", f"{lost} frames", f"{value_text(row.id, lost / counters.produced)}", tip)
+    return TileText("Lost", f"{lost} frames", value_text(row.id, lost / counters.produced), "", tip)

@@ -324,7 +324,7 @@ class UploadBins:
         """Return bytes per second at the middle of each finished window; NaN where nothing was uploaded at all."""
         if self._curve is None:
             count = max(self._newest - self._first - 1, 0)  # the newest two may still receive late records
-            middle_s: FloatArray = (np.arange(self._first, self._first + count) + 0.5) * BANDWIDTH_WINDOW_S
+            middle_s = (np.arange(self._first, self._first + count, dtype=np.float64) + 0.5) * BANDWIDTH_WINDOW_S
             rate = np.where(self._seen[:count], self._bytes[:count] / BANDWIDTH_WINDOW_S, np.nan)
             first_seen = int(np.argmax(self._seen[:count])) if count else 0
             self._curve = Curve(middle_s[first_seen:], rate[first_seen:])
