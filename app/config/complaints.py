@@ -17,8 +17,10 @@ _SHOWN_CHARACTERS: Final = 60
 
 
 def shown(value: Any) -> str:
-    """Return a value as a user wrote it in JSON, cut when it is long."""
+    """Return a value as a user wrote it in JSON, on one line, cut when it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
+    if not text.isprintable():
+        text = json.dumps(value, default=str)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
@@ -153,7 +155,8 @@ def _number_hint(option: Option, value: Any) -> str:
         return f"use {round(value)}"
     if value is None:
         return "leave the key out to take its default"
-    return f"write a number, such as {number_text(option.minimum or 0)}"
+    example = option.default if _is_number(option.default) else option.minimum or 0
+    return f"write a number, such as {number_text(example)}"
 
 
 def _is_plain_number(text: str) -> bool:

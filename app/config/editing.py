@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.config.complaints import nearest, shown, unknown_key_problem
+from app.config.complaints import nearest, shown
 from app.config.options import OPTIONS, SECTIONS, Kind, Option, attribute_path, is_option, option
 from app.config.veoconfig import VeoConfig, config_from_object, config_to_object
 from app.core.errors import InvalidInputError, Problem
@@ -102,10 +102,15 @@ def _setting_value(row: Option, text: str) -> Any:
     if row.kind in (Kind.TEXT, Kind.CHOICE):
         return _setting_text(row, text)
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         # Not JSON: as text it cannot fit this option, so the complaint quotes it and says what would.
         return text
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and Infinity, which Python reads though JSON has no such numbers."""
+    raise ValueError(name)
 
 
 def _setting_text(row: Option, text: str) -> str | None:
@@ -125,4 +130,4 @@ def _unknown_option(key: str) -> Problem:
         return Problem(key, "", "is a group of options", f"set one of {', '.join(inside)}")
     near = nearest(key, (row.key for row in OPTIONS))
     hint = f"did you mean {near}?" if near else "see `veotuner schema` for all keys"
-    return Problem(key, "", "is not an option", hint) if key else unknown_key_problem("(empty key)", ())
+    return Problem(key or "(no key)", "", "is not an option", hint)

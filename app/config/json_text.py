@@ -8,6 +8,7 @@ Tests hold it to `json.loads` on everything both accept.
 from __future__ import annotations
 
 import json
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -143,18 +144,19 @@ class _Scanner:
 
     def _object(self, path: KeyPath, level: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        seen: dict[str, Place] = {}
         self._at += 1
         self._skip_space()
         while self._next() != "}":
             if self._next() != '"':
                 self._stop(self._found(), "stands where a key must be", 'write keys in double quotes, as "name"')
-            self._member(result, path, level)
+            self._member(result, seen, path, level)
             if not self._more("}"):
                 break
         self._at += 1
         return result
 
-    def _member(self, result: dict[str, Any], path: KeyPath, level: int) -> None:
+    def _member(self, result: dict[str, Any], seen: dict[str, Place], path: KeyPath, level: int) -> None:
         place = self._lines.place(self._at)
         key = self._string(path)
         self._skip_space()
@@ -162,13 +164,15 @@ class _Scanner:
             self._stop(self._found(), "stands where the : after a key must be", 'write "key": value')
         self._at += 1
         self._skip_space()
-        inner = (*path, key if isinstance(key, str) else "?")
-        first = self.keys.get(inner)
+        # A key with a fault has been noted; its value is scanned for its own faults and left out.
+        name = key if isinstance(key, str) else "?"
+        inner = (*path, name)
+        if name in seen:
+            expected = f"is given twice, first in line {seen[name].line}, column {seen[name].column}"
+            self._note(inner, Problem(path_text(inner), "", expected, "keep one of the two"), place)
+        seen.setdefault(name, place)
         self.keys[inner] = place
         value = self._value(inner, level + 1)
-        if first is not None and isinstance(key, str):
-            expected = f"is given twice, first in line {first.line}, column {first.column}"
-            self._note(inner, Problem(key, "", expected, "keep one of the two"), place)
         if value is not _SPOILED and isinstance(key, str):
             result[key] = value
 
@@ -190,7 +194,8 @@ class _Scanner:
         if self._next() == closing:
             return False
         if self._next() != ",":
-            self._stop(self._found(), f"stands where a comma or {closing} must be", "close or separate it there")
+            hint = "put a comma between two items" if self._next() else "the file is cut off, or a bracket is missing"
+            self._stop(self._found(), f"stands where a comma or {closing} must be", hint)
         comma = self._at
         self._at += 1
         self._skip_space()
@@ -217,7 +222,10 @@ class _Scanner:
         if _is_unicode(value):
             return value
         problem = Problem(
-            path_text(path), self._text[start : self._at][:60], "holds half a surrogate pair", "complete it"
+            path_text(path),
+            self._text[start : self._at][:60],
+            "holds half a surrogate pair",
+            "write both halves, or neither",
         )
         self._note(path, problem, self._lines.place(start))
         return _SPOILED
@@ -229,7 +237,7 @@ class _Scanner:
         infinite = _NOT_FINITE.match(self._text, self._at)
         if infinite:
             problem = Problem(
-                path_text(path), infinite[0], "is no number in JSON", "write a number, or leave the key out"
+                path_text(path), infinite[0], "is no number in JSON", "write a finite number, or leave the key out"
             )
             self._note(path, problem, self.values[path])
             self._at = infinite.end()
@@ -247,7 +255,7 @@ class _Scanner:
         if whole and len(text) <= MAX_DIGITS:
             return int(text)
         value = float(text)
-        if value - value == 0 and not whole:
+        if math.isfinite(value) and not whole:
             return value
         shown = text if len(text) <= 60 else f"{text[:59]}…"
         self._note(
@@ -280,8 +288,17 @@ def path_text(path: KeyPath) -> str:
     """Return a path as it is shown (`frame_compensation.table[1][0]`)."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{_printable_key(part)}" if text else _printable_key(part)
     return text
+
+
+def _printable_key(key: str) -> str:
+    """Return a key on one line: cut when it is longer than any of ours, control characters as escapes."""
+    short = key if len(key) <= 60 else f"{key[:59]}…"
+    return short if short.isprintable() else short.encode("unicode_escape").decode()
 
 
 def _is_unicode(text: str) -> bool:

@@ -110,7 +110,8 @@ def _interpret(text: JsonText, path: Path | None, history: SchemaHistory) -> Loa
 
 def _placed(text: JsonText, problems: Iterable[tuple[KeyPath, Problem]]) -> list[Problem]:
     """Return the problems of a text in the order of its lines, each once at its place."""
-    spoiled = {path for path, _ in text.problems if path}
+    # What the scanner left out because of its own fault is not missing as well.
+    spoiled = {path[:length] for path, problem in text.problems if problem.value for length in range(len(path) + 1)}
     placed = [problem for _, problem in text.problems]
     placed += [_at(problem, _place(text, path, problem)) for path, problem in problems if path not in spoiled]
     last = (float("inf"), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -82,6 +83,8 @@ def config_from_object(obj: Mapping[str, Any]) -> VeoConfig:
     config, problems = examine_object(obj)
     if config is None or problems:
         raise InvalidInputError([problem for _, problem in problems])
+    if not _is_writable(config_to_object(config)):
+        raise InvalidInputError([_UNWRITABLE])
     return config
 
 
@@ -107,6 +110,23 @@ def schema_problem(schema: Any) -> Problem:
         f'is not "{SCHEMA_NAME}/{SCHEMA_VERSION}"',
         f'write "{SCHEMA_NAME}/{SCHEMA_VERSION}", or leave the key out',
     )
+
+
+_UNWRITABLE: Final = Problem(
+    "",
+    "",
+    "a text or own value holds what JSON cannot: NaN, Infinity or half a surrogate pair",
+    "write null for a value that is missing",
+)
+
+
+def _is_writable(obj: dict[str, Any]) -> bool:
+    """Tell whether JSON can hold an object. A file's was scanned; one made in the program may hold anything."""
+    try:
+        json.dumps(obj, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
 
 
 def _in_file_order(value: Any, path: KeyPath) -> Any:
