@@ -27,7 +27,7 @@ _ROLES: Final = {
     QPalette.ColorRole.Button: ("#e9ebee", "#2d3138"),
     QPalette.ColorRole.ButtonText: ("#1b1e23", "#e4e6ea"),
     QPalette.ColorRole.BrightText: ("#ffffff", "#ffffff"),
-    QPalette.ColorRole.Highlight: ("#0b64a0", "#2f81b7"),
+    QPalette.ColorRole.Highlight: ("#0b64a0", "#2874a6"),
     QPalette.ColorRole.HighlightedText: ("#ffffff", "#ffffff"),
     QPalette.ColorRole.ToolTipBase: ("#ffffff", "#2d3138"),
     QPalette.ColorRole.ToolTipText: ("#1b1e23", "#e4e6ea"),
