@@ -9,21 +9,19 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
+from app.config.presets import data_folder
+
 _INK: Final = b"currentColor"
 _SIZES_PX: Final = (16, 20, 24, 32, 48)
-_PACKAGE_ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 def icon_folder() -> Path:
-    """Return the folder of the SVG files: in the source tree, or beside the installed package.
+    """Return the folder of the SVG files.
 
     Raises:
-        FileNotFoundError: neither exists; the installation is incomplete.
+        FileNotFoundError: this installation lacks it.
     """
-    for folder in (_PACKAGE_ROOT / "assets" / "icons", _PACKAGE_ROOT / "app" / "data" / "assets" / "icons"):
-        if folder.is_dir():
-            return folder
-    raise FileNotFoundError(f"no icons under {_PACKAGE_ROOT}: the installation is incomplete; install VeoTuner again")
+    return data_folder("assets") / "icons"
 
 
 def icon(name: str, palette: QPalette) -> QIcon:

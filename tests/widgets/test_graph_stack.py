@@ -41,7 +41,8 @@ def stack(qtbot: QtBot, source: MadeUpSource) -> GraphStack:
 
 def picture_of(stack: GraphStack, graph_id: str) -> QImage:
     stack.repaint()
-    return stack.panels[graph_id].plot.grab().toImage()
+    image: QImage = stack.panels[graph_id].plot.grab().toImage()
+    return image
 
 
 def count_pixels(image: QImage, colour: str) -> int:
@@ -64,7 +65,7 @@ def test_dragging_back_pauses_following_and_the_button_resumes_it(stack: GraphSt
     with qtbot.waitSignal(stack.following_changed):
         stack.panels["jitter"].plot.panned.emit(-20.0)
     assert not stack.follow_button.isChecked()
-    qtbot.mouseClick(stack.follow_button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(stack.follow_button, Qt.MouseButton.LeftButton)
     assert stack.window_shown.following
 
 
@@ -91,16 +92,16 @@ def test_hovering_one_graph_moves_the_cursor_of_all(stack: GraphStack) -> None:
 def test_a_click_pins_a_frame_and_a_second_one_takes_the_pin_away(stack: GraphStack, qtbot: QtBot) -> None:
     plot = stack.panels["interval"].plot
     with qtbot.waitSignal(stack.pinned) as pinned:
-        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(450, 40))
+        QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(450, 40))
     sample = pinned.args[0]
     assert sample.time_s == pytest.approx(plot.time_at(450), abs=1 / 60)
     assert stack.panels["temperature"].plot.overlay.pinned_s == sample.time_s
-    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(450, 40))
+    QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(450, 40))
     assert stack.pin is None
 
 
 def test_a_hidden_graph_is_not_drawn(stack: GraphStack, source: MadeUpSource, qtbot: QtBot) -> None:
-    qtbot.mouseClick(stack.toggles["jitter"], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(stack.toggles["jitter"], Qt.MouseButton.LeftButton)
     assert not stack.panels["jitter"].isVisible()
     source.asked.clear()
     source.fresh = True

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -49,14 +50,14 @@ def press_keys(qtbot: QtBot, widget: QWidget) -> None:
     """Change a control the way a keyboard user does."""
     widget.setFocus()
     if isinstance(widget, QCheckBox):
-        qtbot.keyClick(widget, Qt.Key.Key_Space)
+        QTest.keyClick(widget, Qt.Key.Key_Space)
     elif isinstance(widget, QSlider):
-        qtbot.keyClick(widget, Qt.Key.Key_PageUp)
+        QTest.keyClick(widget, Qt.Key.Key_PageUp)
     elif isinstance(widget, QComboBox):
         last = widget.currentIndex() == widget.count() - 1
-        qtbot.keyClick(widget, Qt.Key.Key_Up if last else Qt.Key.Key_Down)
+        QTest.keyClick(widget, Qt.Key.Key_Up if last else Qt.Key.Key_Down)
     else:
-        qtbot.keyClick(widget, Qt.Key.Key_Up)
+        QTest.keyClick(widget, Qt.Key.Key_Up)
 
 
 @pytest.mark.parametrize("row", SHOWN_OPTIONS, ids=lambda row: row.key)
@@ -105,9 +106,9 @@ def test_a_whole_number_is_taken_when_it_is_complete_not_at_every_digit(qtbot: Q
     spin = control.findChildren(QSpinBox)[0]
     spin.setFocus()
     spin.selectAll()
-    qtbot.keyClicks(spin, "48")
+    QTest.keyClicks(spin, "48")
     assert edits == []
-    qtbot.keyClick(spin, Qt.Key.Key_Return)
+    QTest.keyClick(spin, Qt.Key.Key_Return)
     assert edits == [48]
 
 
