@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from app.analysis.run_data import RunData
 from app.config.veoconfig import VeoConfig, config_to_object
-from app.core.records import empty_frames
+from app.core.records import FrameArray, empty_frames
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
 from app.ipc.messages import EngineEvent, EngineReady, FromEngine, RunFailed, StartRun
 from app.session.engine_process import EngineProcess
@@ -192,18 +192,25 @@ class ActiveRun:
         self._own_events.put(EngineEvent("warning", "records_lapped", text, time.monotonic_ns()))
 
     def _data_in_memory(self) -> RunData:
-        batch = self.process.open_reader().read() if self._reader is not None else None
+        frames, lapped = self._frames_in_memory()
         with self._lock:
-            if batch is not None:
-                self.history.lapped = batch.lapped
+            self.history.lapped = lapped
             return assemble_run(
                 self.manifest,
                 self.history,
                 self._config,
-                empty_frames(0) if batch is None else batch.frames,
+                frames,
                 readings_to_table(tuple(self._readings)),
                 self.counters() or NO_COUNTERS,
             )
+
+    def _frames_in_memory(self) -> tuple[FrameArray, int]:
+        """Return the newest frames, as many as the ring holds, and how many came before them."""
+        if self._reader is None:
+            return empty_frames(0), 0
+        with contextlib.closing(self.process.open_reader()) as reader:
+            batch = reader.read()
+        return batch.frames, batch.lapped
 
 
 def _opening_manifest(request: RunRequest, gpu_telemetry: str) -> Manifest:

@@ -149,7 +149,7 @@ def _popen(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen
     environment = {**module_environment(), "PYTHONFAULTHANDLER": "1"}
     if sys.platform == "win32":
         return subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
             creationflags=_CREATE_NEW_PROCESS_GROUP,
         )  # fmt: skip
     return subprocess.Popen(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,7 +15,6 @@ from app.analysis.run_data import RunData
 from app.config.store import load_config
 from app.core.errors import RecordingError
 from app.core.records import FrameArray
-from app.core.vocabulary import LOSS_CLASSES, Fate
 from app.ipc.frame_ring import FrameCounters
 from app.session import run_directory as names
 from app.session.arrow_stream import read_stream, stream_to_parquet
@@ -24,7 +22,7 @@ from app.session.frame_table import FRAME_SCHEMA, batches_to_frames
 from app.session.journal import read_journal
 from app.session.journal_file import try_lock
 from app.session.manifest import Manifest, RecordingState
-from app.session.run_assembly import assemble_run
+from app.session.run_assembly import agreeing_counters, assemble_run
 from app.session.run_history import RunHistory
 from app.session.telemetry_columns import TELEMETRY_SCHEMA, batches_to_table
 
@@ -62,7 +60,7 @@ def finalise(directory: Path, manifest: Manifest, state: RecordingState) -> Mani
         "telemetry_rows": _finish_table(directory, names.TELEMETRY_STREAM, names.TELEMETRY_TABLE, TELEMETRY_SCHEMA),
     }
     history = read_history(directory)
-    facts = _closing_facts(history, _counters(history, _frames(directory)))
+    facts = _closing_facts(history, agreeing_counters(history.counters, _frames(directory), history.lapped))
     final = manifest.model_copy(update={"state": state, **rows, **facts})
     final.write(directory)
     return final
@@ -110,7 +108,7 @@ def _load(directory: Path, manifest: Manifest) -> RunData:
     history, frames = read_history(directory), _frames(directory)
     config = load_config(directory / names.CONFIG).config
     telemetry = batches_to_table(list(_batches(directory, names.TELEMETRY_STREAM, names.TELEMETRY_TABLE)))
-    return assemble_run(manifest, history, config, frames, telemetry, _counters(history, frames))
+    return assemble_run(manifest, history, config, frames, telemetry, history.counters)
 
 
 def _frames(directory: Path) -> FrameArray:
@@ -145,22 +143,3 @@ def _closing_facts(history: RunHistory, counters: FrameCounters) -> dict[str, An
         "counters": {**asdict(counters), "lost": {fate.label: count for fate, count in counters.lost.items()}},
         "lapped_records": history.lapped,
     }
-
-
-def _counters(history: RunHistory, frames: FrameArray) -> FrameCounters:
-    """Return a run's totals; of one cut off between two flushes, totals that agree with its rows.
-
-    Rows and totals were flushed one after the other, so the last of either may be the newer. Every row's fate is
-    known; whatever else was produced counts as in flight, because nobody can say any more what became of it.
-    """
-    if history.ended_ns is not None or history.lapped:  # lapped: rows are missing, the engine's totals know better
-        return history.counters
-    fates = np.bincount(frames["fate"], minlength=max(Fate) + 1)
-    produced = max(history.counters.produced, int(frames["frame_id"].max()) + 1 if len(frames) else 0)
-    return replace(
-        history.counters,
-        produced=produced,
-        displayed=int(fates[Fate.DISPLAYED]),
-        lost={fate: int(fates[fate]) for fate in LOSS_CLASSES},
-        in_flight=produced - len(frames),
-    )

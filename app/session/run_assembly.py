@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from app.analysis.run_data import RunData, TelemetryTable
 from app.config.veoconfig import VeoConfig
 from app.core.clock import NO_STAMP_NS
 from app.core.records import STAMP_FIELDS, FrameArray
+from app.core.vocabulary import LOSS_CLASSES, Fate
 from app.ipc.frame_ring import FrameCounters
 from app.session.manifest import Manifest
 from app.session.run_history import RunHistory
@@ -27,7 +32,7 @@ def assemble_run(
         config=config,
         source=history.source,
         sink_history=tuple(history.sinks),
-        counters=counters,
+        counters=agreeing_counters(counters, frames, history.lapped),
         events=tuple(history.events),
         statuses=tuple(history.statuses),
         config_history=tuple(history.configs),
@@ -39,9 +44,35 @@ def assemble_run(
         source_text=manifest.source_text,
         sink_text=manifest.sink_text,
         started_at=manifest.started_at,
-        notices=tuple(notice for notice in (*manifest.notices, manifest.recording_failure) if notice),
+        notices=_notices(manifest, history),
         lapped_records=history.lapped,
     )
+
+
+def agreeing_counters(counters: FrameCounters, frames: FrameArray, lapped: int) -> FrameCounters:
+    """Return totals that are not older than the rows.
+
+    The engine writes a record first and its totals a little later, so a run that was cut off, or is looked at while
+    it runs, can have rows that its totals do not count yet. Every row's fate is known; whatever else was produced is
+    in flight. Where rows are missing (lapped, or lost with the end of a stream) the totals know better and stay.
+    """
+    settled = counters.displayed + sum(counters.lost.values())
+    if lapped or len(frames) <= settled:
+        return counters
+    fates = np.bincount(frames["fate"], minlength=max(Fate) + 1)
+    produced = max(counters.produced, int(frames["frame_id"].max()) + 1)
+    return replace(
+        counters,
+        produced=produced,
+        displayed=int(fates[Fate.DISPLAYED]),
+        lost={fate: int(fates[fate]) for fate in LOSS_CLASSES},
+        in_flight=produced - len(frames),
+    )
+
+
+def _notices(manifest: Manifest, history: RunHistory) -> tuple[str, ...]:
+    broke_off = f"The run broke off: {history.failure}" if history.failure else ""
+    return tuple(notice for notice in (broke_off, *manifest.notices, manifest.recording_failure) if notice)
 
 
 def _last_known_ns(manifest: Manifest, history: RunHistory, frames: FrameArray) -> int:

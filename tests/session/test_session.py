@@ -164,7 +164,8 @@ def test_a_killed_engine_fails_the_run_keeps_every_frame_and_the_next_run_works(
     assert state.failure == "the engine ended by signal 9 (SIGKILL); restart the run to go on"
     data = open_recording(tmp_path / "run")
     # Shared memory outlives the engine: not even the last half second is lost, only a record it was writing.
-    assert len(data.frames) >= data.counters.produced >= 300
+    assert len(data.frames) == data.counters.produced - data.counters.in_flight >= 300
+    assert data.notices == (f"The run broke off: {state.failure}",)
     assert data.frames["frame_id"].tolist() == list(range(len(data.frames)))
     session.restart()
     assert session.wait_for(is_running, WAIT_S).recording_dir == tmp_path / "run-2"
