@@ -6,6 +6,7 @@ import errno
 import math
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,21 @@ from app.telemetry.machine import Roots
 from app.telemetry.provider import HOST_METRICS, Reading
 from app.telemetry.sensors import find_sensors, read_celsius
 from tests.telemetry.trees import ARM_BOARD, DESKTOP, plant
+
+
+class LinuxCpuTimes(NamedTuple):
+    """What psutil answers on Linux, in s."""
+
+    user: float
+    nice: float
+    system: float
+    idle: float
+    iowait: float
+    irq: float
+    softirq: float
+    steal: float
+    guest: float
+    guest_nice: float
 
 
 class ScriptedSystem:
@@ -177,6 +193,12 @@ def test_a_sensor_that_refuses_says_how(
     outcome = read_celsius(nvme)
     assert outcome.verdict is verdict
     assert reason in outcome.reason
+
+
+def test_waiting_for_a_disk_is_not_busy_and_a_guest_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = LinuxCpuTimes(50, 4, 20, 100, 30, 1, 2, 3, 40, 4)
+    monkeypatch.setattr("psutil.cpu_times", lambda **_: [core])
+    assert PsutilSystem().cpu_times() == [CpuTime(busy=80, total=210)]
 
 
 def test_this_machine_is_read_for_real() -> None:

@@ -311,6 +311,32 @@ def test_without_both_byte_counters_the_20_ms_sample_is_taken_seldom_and_in_byte
     assert fake.calls["nvmlDeviceGetPcieThroughput"] == 8, "both directions, every five seconds"
 
 
+def test_the_20_ms_of_the_sample_are_known_and_no_reason_to_back_off(
+    install_nvml: InstallNvml, empty_roots: Roots
+) -> None:
+    install_nvml(FakeGpu(fields={197: (0, U64, NOT_SUPPORTED)}))
+    ticks = iter(range(0, 10**15, 20_000_000))  # every call seems to take 20 ms
+    provider = NvmlProvider("", empty_roots, now_ns=0, cost_clock=lambda: next(ticks))
+    for second in range(1, 60):
+        provider.poll(second * NS_PER_S)
+    costs = {cost.name: cost for cost in provider.call_costs()}
+    assert (costs["nvml.pcie_tx_sample"].period_s, costs["nvml.pcie_tx_sample"].count) == (5, 12)
+    assert costs["nvml.pcie_tx_sample"].worst_us == 20_000
+
+
+def test_an_answer_that_grew_while_it_was_read_is_asked_for_once_more_at_once(
+    install_nvml: InstallNvml, open_gpu: OpenGpu
+) -> None:
+    fake = install_nvml()
+    codes = iter([pynvml.NVML_ERROR_INSUFFICIENT_SIZE])
+    arguments, answer = fake._prototypes()["nvmlDeviceGetPowerUsage"]
+    fake._functions["nvmlDeviceGetPowerUsage"] = fake._function(
+        "nvmlDeviceGetPowerUsage", arguments, lambda handle, out: next(codes, 0) or answer(handle, out)
+    )
+    assert open_gpu().capabilities()["power_w"] == ""
+    assert fake.calls["nvmlDeviceGetPowerUsage"] == 2
+
+
 def test_a_gpu_with_byte_counters_is_never_asked_for_the_sample(install_nvml: InstallNvml, open_gpu: OpenGpu) -> None:
     fake = install_nvml()
     provider = open_gpu()
