@@ -48,8 +48,8 @@ def perform_run(job: RunJob) -> int:
         if state.ready_ns is None:
             return _never_ready(state, interruption)
         with console.status("working out the results"):
-            data = session.run_data()
-            job.outputs.write(data, state.recording_dir)
+            result = job.outputs.write_files(session.run_data(), state.recording_dir)
+    job.outputs.print(result, state.recording_dir)
     if state.phase is Phase.FAILED:
         console.print(state.failure, style="red", markup=False)
         return FAILED
@@ -87,7 +87,7 @@ def _follow(session: Session, seconds: float | None, interruption: Interruption,
 
 
 def _progress(console: Console, seconds: float | None) -> Progress:
-    bar = SpinnerColumn() if seconds is None else BarColumn()
+    bar = SpinnerColumn() if seconds is None else BarColumn(bar_width=20)
     columns = (TextColumn("{task.description}"), bar, TimeElapsedColumn(), TextColumn("{task.fields[frames]}"))
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 

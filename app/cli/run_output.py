@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -45,18 +46,13 @@ class RunOutputs:
             if fault:
                 raise RecordingError(f"{option} {path} cannot be written: {fault}")
 
-    def write(self, data: RunData, recording_dir: Path | None) -> None:
-        """Write everything asked for; without `--json -` the table, and where things are, go to standard output.
+    def write_files(self, data: RunData, recording_dir: Path | None) -> dict[str, Any]:
+        """Write the files that are asked for, and return the result object.
 
         Raises:
-            RecordingError: an output cannot be written.
+            RecordingError: one cannot be written; the text says where the recording is kept.
         """
         result = build_run_result(data)
-        if self.json == STANDARD_OUTPUT:
-            sys.stdout.write(result_json(result))
-        else:
-            print_result(result)
-            self._print_places(recording_dir)
         try:
             if self._json_file is not None:
                 write_atomically(self._json_file, result_json(result).encode())
@@ -65,16 +61,21 @@ class RunOutputs:
         except OSError as error:
             kept = f"; the recording is kept in {recording_dir}" if recording_dir else ""
             raise RecordingError(f"the results cannot be written: {error}{kept}") from error
+        return result
+
+    def print(self, result: Mapping[str, Any], recording_dir: Path | None) -> None:
+        """Print the table and where everything is; with `--json -` the JSON and nothing else."""
+        if self.json == STANDARD_OUTPUT:
+            sys.stdout.write(result_json(result))
+            return
+        print_result(result)
+        for name, path in {"recording": recording_dir, "result": self._json_file, "report": self.report}.items():
+            if path is not None:
+                sys.stdout.write(f"{name}: {path}\n")
 
     @property
     def _json_file(self) -> Path | None:
         return None if self.json in (None, STANDARD_OUTPUT) else Path(str(self.json))
-
-    def _print_places(self, recording_dir: Path | None) -> None:
-        places = {"recording": recording_dir, "result": self._json_file, "report": self.report}
-        for name, path in places.items():
-            if path is not None:
-                sys.stdout.write(f"{name}: {path}\n")
 
 
 def print_result(result: Mapping[str, Any]) -> None:
@@ -82,7 +83,10 @@ def print_result(result: Mapping[str, Any]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=PIPE_WIDTH)
-    table = Table("Metric", "Value (median where there are samples)", "N", "Source", title=_title(result))
+    table = Table(
+        "Metric", "Value (median where there are samples)", "N", "Source",
+        title=_title(result), title_justify="left", box=SIMPLE_HEAD, pad_edge=False,
+    )  # fmt: skip
     for row in result_rows(result):
         table.add_row(*row)
     console.print(table)
