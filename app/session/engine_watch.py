@@ -98,6 +98,7 @@ class EngineWatch:
 
     def _follow(self) -> str:
         """Receive until the engine is gone; return the fault for which it must be, or ""."""
+        self._listener.idle()  # the start is told before anything the engine says
         while True:
             try:
                 message = self._process.receive(POLL_S)

@@ -66,10 +66,11 @@ class Recorder:
         self._counters: FrameCounters | None = None
         self._wake = threading.Event()
         self._ending = False
-        create_run_directory(directory)
+        self._made_directory = create_run_directory(directory)
         try:
             self._open_files(config)
         except OSError as error:
+            self._remove_files()
             raise RecordingError(
                 f"nothing can be recorded in {directory}: {_reason(error)}; "
                 "choose a folder you may write to, on a disk with room"
@@ -86,11 +87,13 @@ class Recorder:
 
     def note(self, received_ns: int, entry: Entry) -> None:
         """Add one entry to the journal."""
-        self._entries.put(JournalLine(received_ns, entry))
+        if not self.failure:  # nobody would ever take it out again
+            self._entries.put(JournalLine(received_ns, entry))
 
     def save_config(self, config: VeoConfig) -> None:
         """Make this the recording's VeoConfig.json."""
-        self._configs.put(config)
+        if not self.failure:
+            self._configs.put(config)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Wait until everything known so far is in the files; False when that took longer than `timeout_s`."""
@@ -106,12 +109,9 @@ class Recorder:
         self._end()
 
     def discard(self) -> None:
-        """End, and remove what was written, for a run that never began; a folder with other files stays."""
+        """End, and remove what was written, for a run that never began; a folder that was there before stays."""
         self._end()
-        with contextlib.suppress(OSError):
-            for name in names.RECORDING_FILES:
-                (self.directory / name).unlink(missing_ok=True)
-            self.directory.rmdir()
+        self._remove_files()
 
     def _end(self) -> None:
         self._ending = True
@@ -119,15 +119,22 @@ class Recorder:
         self._thread.join()
 
     def _open_files(self, config: VeoConfig) -> None:
-        self._journal = JournalFile(self.directory / names.EVENTS)
-        try:
+        with contextlib.ExitStack() as undo:
+            self._journal = JournalFile(self.directory / names.EVENTS)
+            undo.callback(self._journal.close)
             self._manifest.write(self.directory)
             self._write_config(config)
             self._frames = ArrowStreamFile(self.directory / names.FRAME_STREAM, FRAME_SCHEMA)
+            undo.callback(self._frames.close)
             self._telemetry = ArrowStreamFile(self.directory / names.TELEMETRY_STREAM, TELEMETRY_SCHEMA)
-        except OSError:
-            self._journal.close()
-            raise
+            undo.pop_all()
+
+    def _remove_files(self) -> None:
+        with contextlib.suppress(OSError):
+            for name in names.RECORDING_FILES:
+                (self.directory / name).unlink(missing_ok=True)
+            if self._made_directory:
+                self.directory.rmdir()
 
     def _run(self) -> None:
         ending = False
@@ -163,7 +170,7 @@ class Recorder:
         readings = self._feed.read() if self._feed is not None else []
         if readings:
             self._telemetry.append(readings_to_batch(readings))
-        for config in _drained(self._configs):
+        for config in _drained(self._configs)[-1:]:
             self._write_config(config)
         for received_ns, entry in _drained(self._entries):
             if isinstance(entry, RunEnded) and reader is not None:

@@ -45,8 +45,8 @@ def free_directory(wanted: Path) -> Path:
     return candidate
 
 
-def create_run_directory(directory: Path) -> None:
-    """Make a directory ready to record into.
+def create_run_directory(directory: Path) -> bool:
+    """Make a directory ready to record into, and tell whether it was not there before.
 
     Raises:
         RecordingError: it holds a recording already, or cannot be made.
@@ -57,6 +57,7 @@ def create_run_directory(directory: Path) -> None:
             f"{directory} already holds a recording ({held[0]}) and is not written over; "
             "choose another folder, or move that one away"
         )
+    existed = directory.is_dir()
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -64,6 +65,7 @@ def create_run_directory(directory: Path) -> None:
             f"the folder for the recording, {directory}, cannot be made: {error.strerror or error}; "
             "choose a folder you may write to with --out"
         ) from error
+    return not existed
 
 
 def _held_files(directory: Path) -> list[str]:

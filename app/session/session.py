@@ -55,7 +55,7 @@ class Session:
     Args:
         request: what to run.
         listener: told every message of the engine after `state` has taken it in, and a `SessionChange` whenever
-            phase, failure or recording changed.
+            phase, failure or recording changed; changes in quick succession may be told as one.
         spawn: makes the engine process; another program in tests.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +166,22 @@ def test_a_discarded_recording_leaves_other_peoples_files(tmp_path: Path) -> Non
     recorder = Recorder(tmp_path, STARTED, VeoConfig(), print)
     recorder.discard()
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_disk_that_is_full_at_the_start_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # the manifest is longer than that
+    try:
+        with pytest.raises(RecordingError, match=r"nothing can be recorded in .*: File too large; choose a folder"):
+            Recorder(tmp_path / "run", STARTED, VeoConfig(), print)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_discarded_recording_leaves_the_empty_folder_that_was_there(tmp_path: Path) -> None:
+    Recorder(tmp_path, STARTED, VeoConfig(), print).discard()
+    assert tmp_path.is_dir()
 
 
 def test_finishing_twice_does_nothing(recorded: Recorded) -> None:
