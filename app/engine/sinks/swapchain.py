@@ -19,12 +19,14 @@ from app.engine.picture import Picture, PictureFormat
 from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
 from app.engine.vulkan import api
 from app.engine.vulkan.capture import read_last_picture
-from app.engine.vulkan.clearing import ClearLoop, probe_pacing
+from app.engine.vulkan.clearing import ClearLoop
 from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.display_time import AcquireReturns, DisplayWatcher, Presentation
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.memory import Bytes
+from app.engine.vulkan.negotiation import grant_mode
+from app.engine.vulkan.pacing import Pacing, PacingProbe
 from app.engine.vulkan.physical_device import choose_physical_device
 from app.engine.vulkan.png import write_png
 from app.engine.vulkan.present_fences import PresentFences
@@ -68,7 +70,8 @@ class SwapchainSink:
         self._last: Presentation | None = None
         self._stale = ""
         self._suboptimal_is_final = False
-        self._paces_fifo: bool | None = None
+        self._pacing: Pacing | None = None
+        self._probed = False
         self._acquire_returns: AcquireReturns | None = None
         with ExitStack() as stack:
             stack.callback(instance.close)
@@ -264,6 +267,7 @@ class SwapchainSink:
         if code in (SUCCESS, SUBOPTIMAL):
             # SUBOPTIMAL is a success: the image is ours and must be presented; the rebuild comes after it.
             self._held = image_index
+            self._note_suboptimal(code)
             if self._acquire_returns is not None:
                 self._acquire_returns.acquired(called_ns, time.monotonic_ns())
             return True
@@ -274,20 +278,25 @@ class SwapchainSink:
         return False
 
     def _take_present_result(self, presentation: Presentation, code: int) -> None:
-        if code == OUT_OF_DATE:
-            self._stale = "the window changed"
+        if code not in (SUCCESS, SUBOPTIMAL):
+            # Refused: the picture was never queued, and its fate is known now.
             presentation.fate = Fate.COMPOSITOR_DISCARDED
             presentation.displayed_ns = presentation.frame.present_return_ns
-            return
-        if code not in (SUCCESS, SUBOPTIMAL):
-            check(code, "vkQueuePresentKHR")
-        if code == SUBOPTIMAL and not self._suboptimal_is_final:
+            if code != OUT_OF_DATE:
+                presentation.fence = None  # nothing will signal it any more
+                check(code, "vkQueuePresentKHR")
             self._stale = "the window changed"
+            return
+        self._note_suboptimal(code)
         self._last = presentation
         if self._acquire_returns is not None:
             self._acquire_returns.presented(presentation)
         else:
             self._watcher.watch(presentation)
+
+    def _note_suboptimal(self, code: int) -> None:
+        if code == SUBOPTIMAL and not self._suboptimal_is_final:
+            self._stale = "the window changed"
 
     def _is_settled(self, presentation: Presentation) -> bool:
         return (
@@ -309,37 +318,44 @@ class SwapchainSink:
     def _build(self, reason: str) -> None:
         """Make the swapchain anew from what surface and configuration say now."""
         started_ns = time.monotonic_ns()
-        old = self._swapchain
         self._stale = ""
         self._settle_in_flight()
         offer = self._reader.read(self._request.present_mode, self._followed)
-        if min(offer.extent) <= 0:
+        if min(offer.extent) > 0:
+            before = (self._swapchain.extent, self._swapchain.mode) if self._swapchain is not None else None
+            self._probe_pacing(offer)
+            swapchain = self._replace_swapchain(offer)
+            # The same size and mode again: SUBOPTIMAL is what this surface is, not something that a rebuild cures.
+            self._suboptimal_is_final = before == (swapchain.extent, swapchain.mode)
+            self._acquire_returns = self._make_acquire_returns(swapchain)
+        else:
             self._close_swapchain()
-            self._info = self._describe(offer, None)
-            return
-        self._swapchain = Swapchain(self._reader, offer, self._request.present_mode, self._request.min_image_count, old)
-        # The same size and mode again means that SUBOPTIMAL is what this surface is, not something a rebuild cures.
-        self._suboptimal_is_final = old is not None and (old.extent, old.mode) == (offer.extent, self._swapchain.mode)
+        cost_ms = None if reason == _OPENED else (time.monotonic_ns() - started_ns) / NS_PER_MS
+        self._info = self._describe(offer, cost_ms)
+
+    def _replace_swapchain(self, offer: SurfaceOffer) -> Swapchain:
+        old = self._swapchain
+        request = self._request
+        swapchain = Swapchain(self._reader, offer, request.present_mode, request.min_image_count, old)
+        self._swapchain = swapchain
         if old is not None:
             old.close()
         self._renderer.forget_placements()
-        self._probe_pacing(self._swapchain, offer)
-        self._acquire_returns = self._make_acquire_returns(self._swapchain)
-        cost_ms = None if reason == _OPENED else (time.monotonic_ns() - started_ns) / NS_PER_MS
-        self._info = self._describe(offer, cost_ms)
+        return swapchain
 
     def _settle_in_flight(self) -> None:
         """Bring everything in flight to an end, so that the old swapchain can go."""
         if self._held is not None:
             self._renderer.discard_acquired(self._renderer.next_context())
             self._held = None
-        deadline_ns = time.monotonic_ns() + _SETTLE_NS
-        self._settled = [*self.drain(deadline_ns)]
+        self._settled = [*self.drain(time.monotonic_ns() + _SETTLE_NS)]
         for presentation in self._pending:
             presentation.abandoned = True
-        if self._pending:
-            self._settled = [*self._settled, *self.drain(deadline_ns + _SETTLE_NS)]
+        self._watcher.wait_idle()
         self._device.wait_idle()
+        for presentation in self._pending:
+            presentation.fence = None  # presentation kept it beyond the limit: it is not used again
+        self._settled = [*self.collect()]
 
     def _close_swapchain(self) -> None:
         """End all work of the device and drop the swapchain."""
@@ -352,15 +368,24 @@ class SwapchainSink:
             self._swapchain.close()
             self._swapchain = None
 
-    def _probe_pacing(self, swapchain: Swapchain, offer: SurfaceOffer) -> None:
+    def _probe_pacing(self, offer: SurfaceOffer) -> None:
+        """Find out once whether FIFO paces here; `self._swapchain` is then the one to replace."""
+        mode = grant_mode(self._request.present_mode, offer.modes).mode
         clearable = offer.usage & api.vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
-        if self._paces_fifo is None and swapchain.mode in _FIFO_MODES and clearable:
-            self._paces_fifo = probe_pacing(self._renderer, swapchain)
+        if self._probed or mode not in _FIFO_MODES or not clearable:
+            return
+        self._probed = True
+        images = self._request.min_image_count
+        probe = PacingProbe(self._renderer, self._reader, self._followed, images, self._swapchain)
+        try:
+            self._pacing = probe.run(mode)
+        finally:
+            self._swapchain = probe.swapchain
 
     def _make_acquire_returns(self, swapchain: Swapchain) -> AcquireReturns | None:
         """Return the rung between fence and call return, where it is the best there is and FIFO really paces."""
         blind = self._watcher.source is DisplayTimeSource.CALL_RETURN
-        if blind and self._paces_fifo and swapchain.mode in _FIFO_MODES:
+        if blind and self._pacing is not None and self._pacing.paces and swapchain.mode in _FIFO_MODES:
             return AcquireReturns(len(swapchain.targets))
         return None
 
@@ -376,7 +401,7 @@ class SwapchainSink:
             available_modes=[str(mode) for mode in offer.modes],
             image_count=len(swapchain.targets) if swapchain is not None else 0,
             display_time_source=self._display_time_source(),
-            paces_fifo=self._paces_fifo if granted in _FIFO_MODES else None,
+            paces_fifo=self._pacing.paces if self._pacing is not None and granted in _FIFO_MODES else None,
             device=physical.name,
             device_is_software=physical.is_software,
             device_uuid=physical.uuid,
@@ -393,13 +418,16 @@ class SwapchainSink:
 
     def _settings(self, offer: SurfaceOffer) -> dict[str, str]:
         most = str(offer.most_images) if offer.most_images else "no limit"
-        return {
+        settings = {
             "driver": self._device.physical.driver,
             "images": f"{offer.least_images} to {most}",
             "frames in flight": str(FRAMES_IN_FLIGHT),
             "GPU times": self._clock.unavailable or "calibrated to CLOCK_MONOTONIC",
             "display times": self._display_time_source(),
         }
+        if self._pacing is not None:
+            settings["FIFO interval at opening"] = f"{self._pacing.interval_ns / NS_PER_MS:.2f} ms"
+        return settings
 
     def _read_last(self) -> tuple[int, Bytes]:
         if self._last is None or self._swapchain is None:

@@ -1,11 +1,8 @@
-"""Presents cleared images as fast as the driver takes them: tells whether FIFO paces, and measures the layer's cost."""
+"""Presents cleared images as fast as the driver takes them: for the pacing probe and the bench."""
 
 from __future__ import annotations
 
 import time
-from typing import Final
-
-import numpy as np
 
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi
@@ -13,13 +10,6 @@ from app.engine.vulkan.memory import colour_range, image_barrier
 from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import OUT_OF_DATE, SUBOPTIMAL, SUCCESS, check
 from app.engine.vulkan.swapchain import Swapchain
-
-PROBE_PRESENTS: Final = 6
-"""Presents measured after the swapchain is full: 100 ms at 60 Hz."""
-
-PROBE_LIMIT_NS: Final = 500_000_000
-FASTEST_REFRESH_NS: Final = 1_000_000
-"""No display refreshes faster than 1 kHz: shorter intervals are not pacing."""
 
 
 class ClearLoop:
@@ -73,7 +63,7 @@ class ClearLoop:
         code = swapchain.present(image_index, None)
         if code < 0 and code != OUT_OF_DATE:
             check(code, "vkQueuePresentKHR")
-        return code == SUCCESS
+        return code in (SUCCESS, SUBOPTIMAL)
 
     def _record(self, command_buffer: Handle, image_index: int) -> None:
         vk, functions = api.vk, self._renderer.device.functions
@@ -90,19 +80,3 @@ class ClearLoop:
         self._renderer.device.functions.vkCmdPipelineBarrier(
             command_buffer, before, after, 0, 0, ffi.NULL, 0, ffi.NULL, 1, barrier
         )
-
-
-def probe_pacing(renderer: Renderer, swapchain: Swapchain) -> bool | None:
-    """Tell whether a FIFO swapchain really paces: a burst of black images, and the intervals once it is full.
-
-    Software Vulkan on X11 and headless surfaces grant FIFO and take presents as fast as they come.
-
-    Returns:
-        None when the burst was cut short (window changed or hidden) and nothing can be said.
-    """
-    filling = len(swapchain.targets)
-    stamps = ClearLoop(renderer, swapchain).run(filling + PROBE_PRESENTS, PROBE_LIMIT_NS)
-    renderer.wait_all()
-    if len(stamps) < filling + 2:
-        return None
-    return bool(np.median(np.diff(stamps[filling - 1 :])) >= FASTEST_REFRESH_NS)

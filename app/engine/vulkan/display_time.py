@@ -20,13 +20,24 @@ from app.engine.frame import Frame
 from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.render import Submission
-from app.engine.vulkan.results import OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, VulkanError
+from app.engine.vulkan.results import (
+    MAX_WAIT_NS,
+    OUT_OF_DATE,
+    SUBOPTIMAL,
+    SUCCESS,
+    TIMEOUT,
+    DeviceHungError,
+    VulkanError,
+)
 
 BLOCKED_NS: Final = 250_000
 """An acquire that takes this long has waited for an image; one that finds an image takes tens of microseconds."""
 
 WAIT_SLICE_NS: Final = 50_000_000
 """Longest single wait of the thread, so that it can be ended when a present never completes."""
+
+
+IDLE_POLL_S: Final = 0.0002
 
 
 class Presentation:
@@ -129,6 +140,8 @@ class DisplayWatcher:
         self._queue: queue.SimpleQueue[Presentation | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._fences = ffi.new("VkFence[1]")
+        self._given = 0
+        self._stamped = 0
         if self.source is not DisplayTimeSource.CALL_RETURN:
             self._thread = threading.Thread(target=self._run, name="display-watcher", daemon=True)
             self._thread.start()
@@ -138,7 +151,20 @@ class DisplayWatcher:
         if self._thread is None:
             stamp_call_return(presentation)
         else:
+            self._given += 1
             self._queue.put(presentation)
+
+    def wait_idle(self) -> None:
+        """Wait until every presentation given is stamped; abandoned ones take at most `WAIT_SLICE_NS` each.
+
+        Raises:
+            DeviceHungError: the driver does not come back from a wait that was to end.
+        """
+        deadline_ns = time.monotonic_ns() + MAX_WAIT_NS
+        while self._stamped < self._given:
+            if time.monotonic_ns() > deadline_ns:
+                raise DeviceHungError
+            time.sleep(IDLE_POLL_S)
 
     def close(self) -> None:
         """End the thread; presentations it has not stamped stay unstamped."""
@@ -150,6 +176,7 @@ class DisplayWatcher:
     def _run(self) -> None:
         while (presentation := self._queue.get()) is not None:
             self._stamp(presentation)
+            self._stamped += 1
 
     def _stamp(self, presentation: Presentation) -> None:
         while True:

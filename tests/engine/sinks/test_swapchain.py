@@ -110,7 +110,11 @@ def test_the_sink_says_what_was_granted_and_why(open_sink: OpenSink) -> None:
     assert info.rebuild_ms is None
 
 
-@pytest.mark.parametrize("spec", [HeadlessSpec(64, 48), X11Spec(None, 64, 48)], ids=["headless", "x11"])
+@pytest.mark.parametrize(
+    "spec",
+    [HeadlessSpec(64, 48), X11Spec(None, 64, 48), X11Spec(None, 1900, 1000)],
+    ids=["headless", "x11", "x11-large"],
+)
 def test_fifo_that_does_not_pace_is_found_out(
     open_sink: OpenSink, x_display: str, spec: HeadlessSpec | X11Spec
 ) -> None:

@@ -1,0 +1,129 @@
+"""Whether a FIFO swapchain really waits for the display; some drivers grant FIFO and take presents as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from app.core.vocabulary import PresentMode
+from app.engine.vulkan.clearing import ClearLoop
+from app.engine.vulkan.render import Renderer
+from app.engine.vulkan.swapchain import SurfaceReader, Swapchain
+
+PROBE_PRESENTS: Final = 8
+"""Presents measured after the swapchain is full: 133 ms at 60 Hz."""
+
+PROBE_LIMIT_NS: Final = 500_000_000
+DRAIN_S: Final = 0.05
+"""Time for a display to show what is queued between the two bursts: three refreshes at 60 Hz."""
+
+FASTEST_REFRESH_NS: Final = 1_000_000
+"""No display refreshes faster than 1 kHz: shorter intervals are not pacing."""
+
+
+class Pacing(NamedTuple):
+    """Whether a FIFO swapchain paces, and the median interval of its presents once it is full."""
+
+    paces: bool
+    interval_ns: float
+
+
+FREE_MODES: Final = (PresentMode.IMMEDIATE, PresentMode.MAILBOX)
+"""Modes in which presents never wait for a refresh."""
+
+
+def judge_pacing(stamps: Sequence[int], image_count: int) -> Pacing | None:
+    """Return what the presents of a burst tell about a FIFO swapchain.
+
+    Presents that find a free image cost what drawing costs; once all images are taken, a display that paces lets one
+    through a refresh. Intervals that stay as they were are the driver's own speed, however slow it is.
+
+    Args:
+        stamps: when each present call of a burst returned, ns, from an empty swapchain on.
+
+    Returns:
+        None when the burst was cut short and nothing can be said.
+    """
+    intervals = np.diff(stamps)
+    free, full = intervals[: image_count - 1], intervals[image_count - 1 :]
+    if len(full) < PROBE_PRESENTS or not len(free):
+        return None
+    # Refreshes that pass while the swapchain fills free images too, so only the second half is surely saturated.
+    steady = full[PROBE_PRESENTS // 2 :]
+    steady_ns = float(np.percentile(steady, 25))
+    paces = steady_ns >= FASTEST_REFRESH_NS and steady_ns >= 2 * float(np.median(free))
+    return Pacing(paces, float(np.median(steady)))
+
+
+class PacingProbe:
+    """Presents bursts of black images to a surface, once, when FIFO is first asked for.
+
+    Attributes:
+        swapchain: the one at hand: at first the one given, which is used up, later one that the next is to replace.
+    """
+
+    def __init__(
+        self,
+        renderer: Renderer,
+        reader: SurfaceReader,
+        size: tuple[int, int],
+        min_images: int,
+        swapchain: Swapchain | None,
+    ) -> None:
+        self._renderer = renderer
+        self._reader = reader
+        self._size = size
+        self._min_images = min_images
+        self.swapchain = swapchain
+
+    def run(self, mode: PresentMode) -> Pacing | None:
+        """Probe a FIFO mode.
+
+        A queue that fills may also be held up by a slow driver (software Vulkan copies 1920×1000 pixels to the X
+        server in 6 ms). So where presents look paced, they are compared with those of a mode that never waits.
+
+        Args:
+            mode: FIFO or FIFO_RELAXED.
+
+        Returns:
+            The finding, None when it cannot be told.
+
+        Raises:
+            SinkError: device or surface lost.
+        """
+        stamps = self._burst(mode)
+        pacing = judge_pacing(stamps, self._images) if stamps else None
+        free_mode = next((each for each in FREE_MODES if each in self._offered), None)
+        if pacing is not None and pacing.paces and free_mode is not None:
+            free_stamps = self._burst(free_mode)
+            free = judge_pacing(free_stamps, self._images) if free_stamps else None
+            if free is not None:
+                pacing = pacing._replace(paces=is_slower_than_free(pacing, free))
+        return pacing
+
+    def _burst(self, mode: PresentMode) -> list[int]:
+        """Return the stamps of a burst in one mode. An earlier one warms up: a driver's first presents are slow."""
+        offer = self._reader.read(mode, self._size)
+        self._offered = offer.modes
+        if min(offer.extent) <= 0:
+            return []
+        old = self.swapchain
+        self.swapchain = Swapchain(self._reader, offer, mode, self._min_images, old)
+        if old is not None:
+            old.close()
+        self._images = len(self.swapchain.targets)
+        loop = ClearLoop(self._renderer, self.swapchain)
+        loop.run(self._images, PROBE_LIMIT_NS)
+        time.sleep(DRAIN_S)
+        stamps = loop.run(self._images + PROBE_PRESENTS, PROBE_LIMIT_NS)
+        self._renderer.wait_all()
+        self._renderer.device.wait_idle()
+        return stamps
+
+
+def is_slower_than_free(fifo: Pacing, free: Pacing) -> bool:
+    """Tell whether FIFO presents take clearly longer than presents that never wait for a refresh."""
+    return fifo.interval_ns >= 1.5 * free.interval_ns
