@@ -83,6 +83,7 @@ class FrameRingWriter:
         self._signed = self._memory[:HEADER_BYTES].cast("q")
         self._records = self._memory[HEADER_BYTES : ring_bytes(capacity)]
         self._capacity = capacity
+        self._pack = FRAME_STRUCT.pack_into
         self._serial = 0
         self._counter_sequence = 0
         self._records[:] = bytes(len(self._records))  # touch every page now: a fault in the frame path costs 2–10 µs
@@ -96,9 +97,8 @@ class FrameRingWriter:
     def write(self, *fields: int) -> None:
         """Append one record, its values in the order of `FRAME_DTYPE`."""
         serial = self._serial
-        self._words[_BEGUN_WORD] = serial + 1
-        FRAME_STRUCT.pack_into(self._records, (serial % self._capacity) * FRAME_STRUCT.size, *fields)
-        self._serial = serial + 1
+        self._words[_BEGUN_WORD] = self._serial = serial + 1
+        self._pack(self._records, (serial % self._capacity) * FRAME_STRUCT.size, *fields)
         self._words[_DONE_WORD] = serial + 1
 
     def write_counters(

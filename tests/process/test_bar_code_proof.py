@@ -53,9 +53,9 @@ def test_a_screenshot_shows_a_frame_that_the_records_say_was_displayed_then(
         frames = engine.run_frames(10)
         engine.finish()
     for before_ns, pixels, after_ns in pictures:
-        number = read_bar_code(pixels[:HEIGHT, :WIDTH])
-        assert number is not None
-        assert number in on_screen_between(frames, before_ns, after_ns)
+        shown = read_bar_code(pixels[:HEIGHT, :WIDTH])
+        assert shown is not None
+        assert shown in on_screen_between(frames, before_ns, after_ns)
     assert not [message for message in engine.messages if "validation" in str(message)]
 
 
