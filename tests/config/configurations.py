@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from app.config.editing import replace_options
 from app.config.options import OPTIONS, Kind, Option
 from app.config.veoconfig import VeoConfig, config_from_object, config_to_object
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
 
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none()
@@ -42,29 +43,23 @@ def delay_tables(draw: st.DrawFn) -> list[list[float]]:
     return [list(row) for row in zip(delays, rates, strict=True)]
 
 
+_VALUES: dict[Kind, Callable[[Option], st.SearchStrategy[Any]]] = {
+    Kind.FLAG: lambda _row: st.booleans(),
+    Kind.INT: whole_numbers,
+    Kind.NUMBER: numbers,
+    Kind.TEXT: lambda _row: texts,
+    Kind.CHOICE: lambda row: st.sampled_from(row.choices),
+    Kind.RANGE: lambda row: st.lists(whole_numbers(row), min_size=2, max_size=2).map(sorted),
+    Kind.INT_LIST: lambda row: st.lists(whole_numbers(row), max_size=5, unique=True),
+    Kind.TABLE: lambda _row: delay_tables(),
+    Kind.FIELDS: lambda row: st.fixed_dictionaries(dict.fromkeys(row.fields, whole_numbers(row))),
+    Kind.OBJECT: lambda _row: st.dictionaries(texts, json_values, max_size=3),
+}
+
+
 def option_values(row: Option) -> st.SearchStrategy[Any]:
     """Return values that this option allows by itself."""
-    match row.kind:
-        case Kind.FLAG:
-            plain: st.SearchStrategy[Any] = st.booleans()
-        case Kind.INT:
-            plain = whole_numbers(row)
-        case Kind.NUMBER:
-            plain = numbers(row)
-        case Kind.TEXT:
-            plain = texts
-        case Kind.CHOICE:
-            plain = st.sampled_from(row.choices)
-        case Kind.RANGE:
-            plain = st.lists(whole_numbers(row), min_size=2, max_size=2).map(sorted)
-        case Kind.INT_LIST:
-            plain = st.lists(whole_numbers(row), max_size=5, unique=True)
-        case Kind.TABLE:
-            plain = delay_tables()
-        case Kind.FIELDS:
-            plain = st.fixed_dictionaries(dict.fromkeys(row.fields, whole_numbers(row)))
-        case Kind.OBJECT:
-            plain = st.dictionaries(texts, json_values, max_size=3)
+    plain = _VALUES[row.kind](row)
     return st.none() | plain if row.nullable else plain
 
 

@@ -44,25 +44,12 @@ def test_a_place_is_where_the_value_stands(obj: dict[str, Any], indent: int | No
         assert lines[place.line - 1][place.column - 1 :].startswith(json.dumps(path[-1], ensure_ascii=False))
 
 
-fragments = st.lists(
-    st.sampled_from(
-        [*'{}[]:,"\\', " ", "\n", "\t", '"a"', '"b"', '\\u00e9"', "\\x", "1", "-", "0", ".", "e", "+", "true", "null"]
-        + [
-            "NaN",
-            "Infinity",
-            "-Infinity",
-            "1e999",
-            "01",
-            "'",
-            "//",
-            "é",
-            "\x00",
-            "\x7f",
-            "\ud83d".encode("utf-8", "replace").decode(),
-        ]
-    ),
-    max_size=14,
-).map("".join)
+PIECES = (
+    *("{", "}", "[", "]", ":", ",", '"', "\\", " ", "\n", "\t", '"a"', '"b"', '\\u00e9"', "\\x", "'", "//"),
+    *("1", "-", "0", ".", "e", "+", "01", "1e999", "true", "null", "NaN", "Infinity", "-Infinity"),
+    *("é", "\x00", "\x7f"),
+)
+fragments = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
 @given(fragments)
@@ -94,7 +81,9 @@ GOLDEN = {
     b"\xff\xfe{\0}\0": "the file is UTF-16 (line 1, column 1); save it as UTF-8 without a byte order mark",
     b'{"name":\n "\xe4"}': "byte 0xe4 is not UTF-8 (line 2, column 3); save the file as UTF-8",
     b'{"a": 1, "a": 2}': "a: is given twice, first in line 1, column 2 (line 1, column 10); keep one of the two",
-    b'{"a": {"b": 1,\n"b": 2}}': "a.b: is given twice, first in line 1, column 8 (line 2, column 1); keep one of the two",
+    b'{"a": {"b": 1,\n"b": 2}}': (
+        "a.b: is given twice, first in line 1, column 8 (line 2, column 1); keep one of the two"
+    ),
     b'{"a": NaN}': "a: NaN is no number in JSON (line 1, column 7); write a finite number, or leave the key out",
     b'{"a": [1, -Infinity]}': "a[1]: -Infinity is no number in JSON (line 1, column 11); "
     "write a finite number, or leave the key out",

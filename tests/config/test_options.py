@@ -189,6 +189,6 @@ def _leaves(obj: dict[str, object], prefix: str) -> list[str]:
     keys: list[str] = []
     for key, value in obj.items():
         path = f"{prefix}{key}"
-        inside = isinstance(value, dict) and path not in ("provenance",)
+        inside = isinstance(value, dict) and path != "provenance"
         keys += _leaves(value, f"{path}.") if inside and isinstance(value, dict) else [path]
     return keys

@@ -39,7 +39,7 @@ def test_values_have_the_types_of_the_vocabulary() -> None:
 
 def test_a_configuration_cannot_be_changed_in_place() -> None:
     with pytest.raises(ValidationError):
-        VeoConfig().frame_queue_depth = 8  # type: ignore[misc]  # what is being tested
+        VeoConfig().frame_queue_depth = 8
 
 
 def test_a_whole_float_is_a_whole_number_as_json_has_it() -> None:
