@@ -130,12 +130,12 @@ class Session:
         Raises:
             EngineError: called from the listener, or the end did not come.
         """
-        self.request_stop(timeout_s)
         run = self._run
         if run is None:
             return
         if run.watch.is_own_thread:
             raise EngineError("a listener cannot wait for the end of its own run; use request_stop")
+        self.request_stop(timeout_s)
         if not run.watch.join(timeout_s + END_MARGIN_S):
             run.process.kill()
             raise EngineError("the run did not come to its end; its engine was killed, its recording may be incomplete")

@@ -15,7 +15,7 @@ import pytest
 from app.config.veoconfig import VeoConfig
 from app.core.errors import EngineError, InvalidInputError, RecordingError
 from app.core.vocabulary import Fate
-from app.ipc.messages import ConfigApplied, SegmentEnded
+from app.ipc.messages import ConfigApplied
 from app.session import engine_watch
 from app.session.recording import open_recording
 from app.session.session import Session
@@ -281,7 +281,7 @@ def test_a_listener_that_waits_for_its_own_thread_is_told_so(heard: Heard, scrip
     done = threading.Event()
 
     def stop_from_listener(message: object) -> None:
-        if isinstance(message, SegmentEnded | ConfigApplied):
+        if isinstance(message, ConfigApplied):
             try:
                 session.stop()
             except EngineError as error:
