@@ -15,7 +15,10 @@ from app.engine.vulkan.results import SUCCESS, VulkanError, check
 SWAPCHAIN_MAINTENANCE: Final = "VK_EXT_swapchain_maintenance1"
 PRESENT_ID: Final = "VK_KHR_present_id"
 PRESENT_WAIT: Final = "VK_KHR_present_wait"
-LATEST_READY: Final = "VK_EXT_present_mode_fifo_latest_ready"
+LATEST_READY: Final[tuple[str, ...]] = (
+    "VK_KHR_present_mode_fifo_latest_ready",
+    "VK_EXT_present_mode_fifo_latest_ready",
+)
 CALIBRATED_TIMESTAMPS: Final[tuple[str, ...]] = ("VK_KHR_calibrated_timestamps", "VK_EXT_calibrated_timestamps")
 
 LATEST_READY_FEATURES_TYPE: Final = 1000361000
@@ -102,6 +105,11 @@ class Device:
         self.functions.vkFreeMemory(self.handle, memory, ffi.NULL)
         self.census.died("DeviceMemory")
 
+    @property
+    def has_latest_ready(self) -> bool:
+        """Tell whether the present mode FIFO_LATEST_READY may be used where a surface offers it."""
+        return not self.extensions.isdisjoint(LATEST_READY)
+
     def wait_idle(self) -> None:
         """Wait for all work of the device; for rebuilds and the end, never for a frame.
 
@@ -135,8 +143,7 @@ def _wanted_extensions(physical: PhysicalDevice, instance: Instance, presents: b
             wanted.append(SWAPCHAIN_MAINTENANCE)
         if {PRESENT_ID, PRESENT_WAIT} <= physical.extensions:
             wanted += [PRESENT_ID, PRESENT_WAIT]
-        if LATEST_READY in physical.extensions:
-            wanted.append(LATEST_READY)
+        wanted += [name for name in LATEST_READY if name in physical.extensions][:1]
     return frozenset(wanted)
 
 
@@ -147,7 +154,7 @@ def _feature_chain(extensions: frozenset[str]) -> Struct:
     if PRESENT_WAIT in extensions:
         chain = api.struct("VkPhysicalDevicePresentIdFeaturesKHR", presentId=1, pNext=chain)
         chain = api.struct("VkPhysicalDevicePresentWaitFeaturesKHR", presentWait=1, pNext=chain)
-    if LATEST_READY in extensions:
+    if not extensions.isdisjoint(LATEST_READY):
         # Same layout as the missing struct: sType, pNext, one VkBool32.
         chain = api.struct("VkPhysicalDevicePresentIdFeaturesKHR", presentId=1, pNext=chain)
         chain.sType = LATEST_READY_FEATURES_TYPE

@@ -15,7 +15,7 @@ from app.engine.vulkan.device import Device
 from app.engine.vulkan.geometry import PUSH_CONSTANT_FLOATS, Rectangle, letterbox, push_constants
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.memory import DeviceImage, image_barrier
-from app.engine.vulkan.results import MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
+from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
 from app.engine.vulkan.upload import StagingRing
 
 
@@ -245,14 +245,19 @@ class Renderer:
         return submission
 
     def discard_acquired(self, context: FrameContext) -> None:
-        """Use up the signalled acquire semaphore of an image that will not be presented; waits for the end of it."""
+        """Use up the signalled acquire semaphore of an image that will not be presented, and wait for the end of it.
+
+        On a lost device there is nothing to use up.
+        """
         info = api.struct(
             "VkSubmitInfo",
             waitSemaphoreCount=1,
             pWaitSemaphores=context.submit_info.pWaitSemaphores,
             pWaitDstStageMask=context.submit_info.pWaitDstStageMask,
         )
-        check(self._functions.vkQueueSubmit(self.device.queue, 1, info, ffi.NULL), "vkQueueSubmit")
+        code = self._functions.vkQueueSubmit(self.device.queue, 1, info, ffi.NULL)
+        if code != DEVICE_LOST:
+            check(code, "vkQueueSubmit")
         self.device.wait_idle()
 
     def begin(self, context: FrameContext) -> Handle:

@@ -8,7 +8,7 @@ from app.core.errors import SinkError
 from app.core.vocabulary import PresentMode
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi, lib
-from app.engine.vulkan.device import LATEST_READY, PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
+from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.instance import Instance, enumerate_items
 from app.engine.vulkan.memory import create_view
 from app.engine.vulkan.negotiation import (
@@ -90,11 +90,9 @@ class SurfaceReader:
             lambda count, out: lib.vkGetPhysicalDeviceSurfacePresentModesKHR(self._physical, self.surface, count, out),
             "vkGetPhysicalDeviceSurfacePresentModesKHR",
         )
-        usable = (
-            set(values)
-            if LATEST_READY in self.device.extensions
-            else set(values) - {PRESENT_MODE_VALUES[PresentMode.FIFO_LATEST_READY]}
-        )
+        usable = set(values)
+        if not self.device.has_latest_ready:
+            usable.discard(PRESENT_MODE_VALUES[PresentMode.FIFO_LATEST_READY])
         return tuple(mode for mode in PresentMode if PRESENT_MODE_VALUES[mode] in usable)
 
     def _capabilities(self, mode: PresentMode) -> Any:

@@ -19,6 +19,7 @@ from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
 from app.engine.frame import Frame
 from app.engine.sinks.sink import Settled, SinkRequest
 from app.engine.sinks.swapchain import SwapchainSink, open_swapchain_sink
+from app.engine.vulkan.results import DEVICE_LOST, VulkanError
 from app.engine.vulkan.surface import WindowClosedError
 from app.engine.vulkan.xcb import XConnection
 from tests.engine.vulkan import reference
@@ -333,3 +334,47 @@ def test_a_driver_without_any_display_timing_gives_call_returns_and_no_gpu_times
         sink.close()
     assert sink.validation_messages() == []
     assert sink.live_objects() == {}
+
+
+@pytest.mark.parametrize("call", ["vkQueueSubmit", "vkQueuePresentKHR", "vkAcquireNextImageKHR"])
+def test_a_lost_device_is_an_error_that_says_so_and_closing_still_works(open_sink: OpenSink, call: str) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    show(sink, 3)
+    functions = sink._device.functions
+    real = getattr(functions, call)
+    setattr(functions, call, lambda *_arguments: DEVICE_LOST)
+    with pytest.raises(VulkanError, match="DEVICE_LOST; restart the engine") as caught:
+        show(sink, 1, first_id=3)
+    assert caught.value.is_device_lost
+    setattr(functions, call, real)
+
+
+def test_another_thread_uploads_while_frames_are_presented(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    stop = threading.Event()
+    uploads = 0
+
+    def upload() -> None:
+        nonlocal uploads
+        for padding in itertools.cycle((0, 64, 500, 3)):
+            if stop.is_set():
+                break
+            sink.upload(reference.make_picture(FORM, CODES, padding), SLOTS)  # a slot that no frame in flight uses
+            uploads += 1
+
+    sink.prepare(FORM, SLOTS + 1)
+    worker = threading.Thread(target=upload)
+    worker.start()
+    try:
+        assert len(show(sink, 200)) == 200
+    finally:
+        stop.set()
+        worker.join()
+    assert uploads > 0
+
+
+def test_two_sinks_do_not_know_of_each_other(open_sink: OpenSink) -> None:
+    first, second = open_sink(HeadlessSpec(64, 48)), open_sink(HeadlessSpec(32, 24))
+    assert len(show(first, 3)) == len(show(second, 3)) == 3
+    first.close()
+    assert len(show(second, 3)) == 3

@@ -1,19 +1,38 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from app.core.clock import NO_STAMP_NS
 from app.core.vocabulary import DisplayTimeSource
 from app.engine.frame import Frame
-from app.engine.vulkan.display_time import AcquireReturns, Presentation
+from app.engine.vulkan.display_time import WAIT_SLICE_NS, AcquireReturns, DisplayWatcher, Presentation
+from app.engine.vulkan.results import DEVICE_LOST, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT
 
 REFRESH_NS = 16_666_667
 
 
-def presentation(present_return_ns: int) -> Presentation:
+class FakeDevice:
+    """A device with present_wait, which no software driver has; `answers` are the results of one wait after another."""
+
+    def __init__(self, answers: list[int]) -> None:
+        self.extensions = frozenset({"VK_KHR_present_id", "VK_KHR_present_wait"})
+        self.handle = None
+        self.functions = self
+        self.asked: list[int] = []
+        self._answers = answers
+
+    def vkWaitForPresentKHR(self, _device: object, _swapchain: object, present_id: int, timeout_ns: int) -> int:  # noqa: N802 - Vulkan's name
+        assert 0 < timeout_ns <= WAIT_SLICE_NS
+        self.asked.append(present_id)
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+def presentation(present_return_ns: int, present_id: int = 0) -> Presentation:
     frame = Frame()
     frame.present_return_ns = present_return_ns
-    return Presentation(frame, None, None, 0, None)  # type: ignore[arg-type]  # no GPU work belongs to it
+    return Presentation(frame, None, None, present_id, None)  # type: ignore[arg-type]  # no GPU work belongs to it
 
 
 @pytest.mark.parametrize("images", [2, 3, 4, 6])
@@ -45,3 +64,38 @@ def test_an_acquire_that_found_an_image_at_once_proves_nothing() -> None:
     assert shown[3].displayed_ns == NO_STAMP_NS
     returns.give_up()
     assert shown[3].displayed_ns == 3_000
+
+
+def watch(answers: list[int], *presentations: Presentation, abandon: bool = False) -> DisplayWatcher:
+    watcher = DisplayWatcher(FakeDevice(answers))  # type: ignore[arg-type]  # the driver's part only
+    for each in presentations:
+        each.abandoned = abandon
+        watcher.watch(each)
+    watcher.wait_idle()
+    watcher.close()
+    return watcher
+
+
+def test_present_wait_stamps_when_the_wait_ends_however_often_it_timed_out() -> None:
+    first, second = presentation(1_000, 1), presentation(2_000, 2)
+    before_ns = time.monotonic_ns()
+    watcher = watch([TIMEOUT, TIMEOUT, SUCCESS, SUBOPTIMAL], first, second)
+    assert before_ns <= first.displayed_ns <= second.displayed_ns <= time.monotonic_ns()
+    assert first.source is second.source is watcher.source is DisplayTimeSource.PRESENT_WAIT
+    assert watcher.fault is None
+
+
+@pytest.mark.parametrize(("answer", "abandon"), [(TIMEOUT, True), (OUT_OF_DATE, False)])
+def test_a_present_that_never_completes_keeps_the_return_of_its_call(answer: int, abandon: bool) -> None:
+    only = presentation(1_234, 1)
+    watch([answer], only, abandon=abandon)
+    assert only.displayed_ns == 1_234
+    assert only.source is DisplayTimeSource.CALL_RETURN
+
+
+def test_a_lost_device_is_reported_and_stamps_nothing() -> None:
+    only = presentation(1_000, 1)
+    watcher = watch([DEVICE_LOST], only)
+    assert watcher.fault is not None
+    assert watcher.fault.is_device_lost
+    assert only.displayed_ns == NO_STAMP_NS
