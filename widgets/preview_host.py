@@ -46,7 +46,6 @@ class PreviewSurface(QWindow):
         super().__init__()
         self.setFlag(Qt.WindowType.WindowTransparentForInput)
         self.setSurfaceType(QWindow.SurfaceType.RasterSurface)
-        self._store = QBackingStore(self)
         self._engine_draws = False
         self._sent = QSize()
         self._report = QTimer(self)
@@ -84,14 +83,17 @@ class PreviewSurface(QWindow):
     def _blacken(self) -> None:
         if not self.isExposed():
             return
+        # Made for this one painting: a store that outlives its window (Qt deletes the window with its container) frees
+        # memory that is gone, which showed as a crash at exit in one run of three.
+        store = QBackingStore(self)
         area = QRect(QPoint(0, 0), self.size())
-        self._store.resize(self.size())
-        self._store.beginPaint(area)
-        painter = QPainter(self._store.paintDevice())
+        store.resize(self.size())
+        store.beginPaint(area)
+        painter = QPainter(store.paintDevice())
         painter.fillRect(area, LETTERBOX)
         painter.end()
-        self._store.endPaint()
-        self._store.flush(area)
+        store.endPaint()
+        store.flush(area)
 
 
 class PreviewHost(QWidget):

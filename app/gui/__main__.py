@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import qasync  # type: ignore[import-untyped]  # ships no type information
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 from app import __version__
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str]) -> int:
     application = make_application()
     with qasync.QEventLoop(application) as loop:
         code: int = loop.run_until_complete(run_window(parsed))
+        # The window goes while the application is there, not when the interpreter ends in whatever order.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     return code
 
 

@@ -130,6 +130,7 @@ class Workbench(QObject):
         await self.runs.close()
         self.live.end()
         self.window.allow_close()
+        self.window.deleteLater()
         if not self.closed.done():
             self.closed.set_result(None)
 
