@@ -72,8 +72,13 @@ def _previous(target: Path) -> os.stat_result | None:
     return previous
 
 
+def _temporary_prefix(target: Path) -> str:
+    # Cut, so that a name near the limit of 255 bytes leaves room for what is added.
+    return f".{target.name[:40]}."
+
+
 def _temporary_beside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{uuid.uuid4().hex}{_TEMPORARY_SUFFIX}")
+    return target.with_name(f"{_temporary_prefix(target)}{uuid.uuid4().hex}{_TEMPORARY_SUFFIX}")
 
 
 def _write_new(temporary: Path, data: bytes, previous: os.stat_result | None) -> None:
@@ -125,10 +130,10 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what killed saves of this very file left behind."""
+    """Remove what killed saves of this file left behind."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(target.parent):
-            if not entry.name.startswith(f".{target.name}.") or not entry.name.endswith(_TEMPORARY_SUFFIX):
+            if not entry.name.startswith(_temporary_prefix(target)) or not entry.name.endswith(_TEMPORARY_SUFFIX):
                 continue
             with contextlib.suppress(OSError):
                 if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_AFTER_S:

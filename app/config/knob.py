@@ -1,8 +1,8 @@
 """What one knob is: the metadata that stands beside a field of the VeoConfig model, and the validation made of it.
 
-A knob is declared once, in `app.config.model`: type, default, bounds, unit, effect and meaning in one place. pydantic
-takes its constraints from here, and `app.config.options` reads the option table off the model, so the two cannot
-disagree.
+A knob is declared once, in `app.config.model` or a module of its sections: type, default, bounds, unit, effect and
+meaning in one place. pydantic takes its constraints from here, and `app.config.options` reads the option table off the
+model, so the two cannot disagree.
 """
 
 from __future__ import annotations

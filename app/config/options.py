@@ -13,8 +13,9 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from app.config.config_object import ConfigObject
 from app.config.knob import Effect, Group, Knob, Section, without_none
-from app.config.model import ConfigObject, VeoConfig
+from app.config.model import VeoConfig
 
 __all__ = [
     "BOUNDED_KINDS",
@@ -182,7 +183,7 @@ def _option(key: str, field: FieldInfo, knob: Knob, section: Section | None, pla
         key=key,
         group=group,
         kind=kind,
-        default=field.default,
+        default=field.get_default(call_default_factory=True),
         minimum=knob.minimum,
         maximum=knob.maximum,
         step=knob.step,

@@ -83,7 +83,7 @@ def save_config(config: VeoConfig, path: Path, *, history: SchemaHistory = SCHEM
         if present is not None:
             _keep_older_schema(path, present, history)
         write_atomically(path, data, keep_backup=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
 
 

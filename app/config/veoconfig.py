@@ -10,26 +10,20 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from app.config.complaints import allowed_text, missing_problem, shown, unknown_key_problem, value_problem
-from app.config.json_text import KeyPath, path_text
-from app.config.model import (
-    EXTENSION_PREFIX,
-    RULE_BROKEN,
-    Alerts,
+from app.config.complaints import missing_problem, shown, unknown_key_problem, value_problem
+from app.config.config_object import EXTENSION_PREFIX, RULE_BROKEN, ConfigObject
+from app.config.governors import (
     BandwidthGuard,
-    ConfigObject,
-    Device,
-    Encoder,
     FrameCompensation,
     IframeGuard,
-    MemoryTimings,
-    Realtime,
     Recapture,
     RecaptureWeights,
     ThermalGuard,
-    VeoConfig,
 )
+from app.config.json_text import KeyPath, path_text
+from app.config.model import VeoConfig
 from app.config.options import OPTIONS, SECTIONS, Kind, Option, is_option, option
+from app.config.sections import Alerts, Device, Encoder, MemoryTimings, Realtime
 from app.core.errors import InvalidInputError, Problem
 
 __all__ = [
@@ -221,9 +215,8 @@ def _length_problem(path: KeyPath, details: ErrorDetails, row: Option) -> tuple[
     whole = path[:-1] if details["type"] == "missing" else path
     if path_text(whole) == row.key:
         return whole, value_problem(row, row.key, details["input"])
-    return whole, Problem(
-        path_text(whole), shown(details["input"]), "is not a row of two numbers", f"see {row.key}: {allowed_text(row)}"
-    )
+    text = path_text(whole)
+    return whole, Problem(text, shown(details["input"]), "is not a row of two numbers", "write it as [40, 60]")
 
 
 def _option_above(path: KeyPath) -> Option | None:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.config.editing import replace_options
+from app.config.model import SLOWEST_PREVIEW_FPS
 from app.config.options import OPTIONS, Kind, Option
 from app.config.veoconfig import VeoConfig, config_from_object, config_to_object
 
@@ -71,6 +72,8 @@ def obeying_rules(values: dict[str, Any]) -> dict[str, Any]:
         ("bandwidth_guard.reduced_fps", "bandwidth_guard.max_fps"),
     ):
         values[low], values[high] = sorted((values[low], values[high]))
+    if values["preview_fps"] < SLOWEST_PREVIEW_FPS:
+        values["preview_fps"] = 0
     if values["encoder.bitrate_kbps"] is not None:
         values["encoder.cq"] = None
         values["encoder.max_rate_kbps"] = None

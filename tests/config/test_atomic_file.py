@@ -116,6 +116,14 @@ def test_what_a_killed_save_left_is_removed_once_it_is_old(tmp_path: Path) -> No
     assert sorted(temporaries(tmp_path)) == sorted([fresh.name, foreign.name])
 
 
+@pytest.mark.parametrize("name", ["a" * 251, "é" * 125])
+def test_a_name_near_the_limit_can_be_saved(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write_atomically(path, OLD)
+    write_atomically(path, NEW, keep_backup=True)
+    assert (path.read_bytes(), backup_path(path).read_bytes()) == (NEW, OLD)
+
+
 class Breaker:
     """Lets the n-th of the steps fail, counting over all of them."""
 

@@ -107,10 +107,7 @@ GOLDEN = {
         )
     ],
     '{"frame_compensation": {"table": [[40, 60], [80]]}}': [
-        (
-            "frame_compensation.table[1]: [80] is not a row of two numbers (line 1, column 45); "
-            "see frame_compensation.table: a list of rows of two numbers in 0–10000 ms, fps"
-        )
+        ("frame_compensation.table[1]: [80] is not a row of two numbers (line 1, column 45); write it as [40, 60]")
     ],
     '{"frame_compensation": {"table": [[40, "60"]]}}': [
         (
@@ -151,6 +148,12 @@ GOLDEN = {
     ],
     '{"alerts": {"band_low_us": 3000}}': [
         "alerts.band_high_us: is below band_low_us (3000 µs) (line 1, column 2); use 3000 µs or more"
+    ],
+    '{"preview_fps": 1e-300}': [
+        (
+            "preview_fps: is above 0, the source's own rate, yet below 0.001 fps (line 1, column 2); "
+            "use 0, or 0.001 fps or more"
+        )
     ],
     '{"bandwidth_guard": {"reduced_fps": 144}}': [
         "bandwidth_guard.reduced_fps: is above max_fps (120 fps) (line 1, column 22); use 120 fps or less"

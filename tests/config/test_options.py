@@ -5,9 +5,9 @@ from typing import Annotated
 import pytest
 
 from app.config import options
+from app.config.config_object import ConfigObject
 from app.config.editing import option_value
 from app.config.knob import Effect, Group, Knob, Section
-from app.config.model import ConfigObject
 from app.config.options import GROUPS, OPTIONS, SECTIONS, Kind, attribute_path, option
 from app.config.veoconfig import VeoConfig, config_to_object
 

@@ -78,6 +78,14 @@ def test_a_missing_data_folder_says_what_to_do() -> None:
         data_folder("nonsense")
 
 
+def test_an_installed_package_has_its_presets_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site-packages" / "app"
+    (package / "data" / "presets").mkdir(parents=True)
+    save_config(VeoConfig(description="Installed."), package / "data" / "presets" / "installed.VeoConfig.json")
+    monkeypatch.setattr("app.__file__", str(package / "__init__.py"))
+    assert [preset.name for preset in list_presets()] == ["installed"]
+
+
 def test_a_configuration_is_opened_by_path_or_by_the_name_of_a_preset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

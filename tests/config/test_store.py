@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,8 @@ def test_a_missing_folder_says_so(tmp_path: Path) -> None:
 def test_a_name_with_a_zero_byte_is_refused_not_a_traceback() -> None:
     with pytest.raises(InvalidInputError, match="cannot be read"):
         load_config(Path("a\0b"))
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        save_config(VeoConfig(), Path("a\0b"))
 
 
 def test_an_endless_file_is_refused() -> None:
@@ -152,31 +157,47 @@ def test_a_problem_names_the_file(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take another identity to be refused as")
-def test_a_read_only_folder_gets_a_clear_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
+@pytest.fixture
+def folder_seen_by_all() -> Iterator[Path]:
+    """A folder that another identity can reach, which pytest's own temporary folders are not."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@contextlib.contextmanager
+def without_root() -> Iterator[None]:
+    """Act as nobody where the tests run as root, whom no permission stops."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_read_only_folder_gets_a_clear_error_and_keeps_the_file(folder_seen_by_all: Path) -> None:
+    path = folder_seen_by_all / "a.json"
     save_config(VeoConfig(name="kept"), path)
-    _run_as_nobody(tmp_path, path)
+    folder_seen_by_all.chmod(0o555)
+    with without_root(), pytest.raises(InvalidInputError) as caught:
+        save_config(VeoConfig(name="new"), path)
+    assert str(caught.value) == (
+        f"{path}: cannot be written: permission denied; choose another path, or make the file and its folder writable"
+    )
     assert load_config(path).config.name == "kept"
 
 
-def _run_as_nobody(folder: Path, path: Path) -> None:
-    """Save in a child that may read but not write the folder, and check its error there."""
-    for parent in (folder, *folder.parents):
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.setuid(65534)
-            save_config(VeoConfig(name="new"), path)
-        except InvalidInputError as error:
-            fine = "write-protected; choose another path, or make the file and its folder writable" in str(error)
-            status = 0 if fine else 2
-        finally:
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
+def test_a_file_that_may_not_be_read_says_so(folder_seen_by_all: Path) -> None:
+    path = folder_seen_by_all / "a.json"
+    save_config(VeoConfig(), path)
+    path.chmod(0o000)
+    with without_root(), pytest.raises(InvalidInputError) as caught:
+        load_config(path)
+    assert str(caught.value) == f"{path}: cannot be read: permission denied; ask its owner for the right to read it"
 
 
 def test_the_saved_default_holds_every_key_in_file_order() -> None:
