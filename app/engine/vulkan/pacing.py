@@ -94,15 +94,26 @@ class PacingProbe:
         Raises:
             SinkError: device or surface lost.
         """
-        stamps = self._burst(mode)
-        pacing = judge_pacing(stamps, self._images) if stamps else None
-        free_mode = next((each for each in FREE_MODES if each in self._offered), None)
-        if pacing is not None and pacing.paces and free_mode is not None:
-            free_stamps = self._burst(free_mode)
-            free = judge_pacing(free_stamps, self._images) if free_stamps else None
-            if free is not None:
-                pacing = pacing._replace(paces=is_slower_than_free(pacing, free))
+        # On a busy machine a software driver's speed changes between two bursts, so its finding is tried twice.
+        rounds = 2 if self._renderer.device.physical.is_software else 1
+        pacing = None
+        for _ in range(rounds):
+            pacing = self._compare(mode)
+            if pacing is None or not pacing.paces:
+                break
         return pacing
+
+    def _compare(self, mode: PresentMode) -> Pacing | None:
+        pacing = self._judge(mode)
+        free_mode = next((each for each in FREE_MODES if each in self._offered), None)
+        if pacing is None or not pacing.paces or free_mode is None:
+            return pacing
+        free = self._judge(free_mode)
+        return pacing if free is None else pacing._replace(paces=is_slower_than_free(pacing, free))
+
+    def _judge(self, mode: PresentMode) -> Pacing | None:
+        stamps = self._burst(mode)
+        return judge_pacing(stamps, self._images) if stamps else None
 
     def _burst(self, mode: PresentMode) -> list[int]:
         """Return the stamps of a burst in one mode. An earlier one warms up: a driver's first presents are slow."""

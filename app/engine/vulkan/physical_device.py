@@ -110,16 +110,15 @@ def choose_physical_device(
     devices = list_physical_devices(instance)
     if not devices:
         raise SinkError(f"No Vulkan device was found; {NO_DRIVER_CURE}.")
-    reasons = {device.name: _unfit_reason(device, surface) for device in devices}
     named = [device for device in devices if not preference or device.answers_to(preference)]
     if not named:
         found = ", ".join(device.name for device in devices)
         raise SinkError(f"No Vulkan device answers to {preference!r}; choose one of: {found}.")
     for device in named:
         family = _queue_family(device, surface)
-        if family is not None and not reasons[device.name]:
+        if family is not None and not _unfit_reason(device, surface):
             return device, family
-    listed = "; ".join(f"{device.name}: {reasons[device.name]}" for device in named)
+    listed = "; ".join(f"{device.name} {_unfit_reason(device, surface)}" for device in named)
     raise SinkError(f"No Vulkan device can show the preview ({listed}); update the driver or {NO_DRIVER_CURE}.")
 
 
