@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.core.errors import SinkError
 from app.engine.picture import PictureFormat
@@ -17,15 +17,24 @@ from app.engine.vulkan.shaders import create_shader_module
 BINDINGS = 3
 
 
+class Samplers(NamedTuple):
+    """`VkSampler` handles, both clamped to the edge."""
+
+    linear: Handle
+    nearest: Handle
+
+
 class PlaneSet:
-    """The plane images of one frame in flight, and the descriptor set that names them.
+    """The plane images of one frame in flight, and the descriptor sets that name them.
 
     Attributes:
-        images: one a plane, luma first. descriptors: pointer to the `VkDescriptorSet`.
+        images: one a plane, luma first.
+        smooth, exact: pointers to a `VkDescriptorSet`: every plane filtered, and planes of full resolution not. At 1:1
+            both give the same picture; unfiltered it is exact by construction, and software Vulkan needs a fifth less.
         to_transfer, to_sampled: `VkImageMemoryBarrier[planes]` before and after the copy.
     """
 
-    def __init__(self, device: Device, picture_format: PictureFormat, descriptor_set: Handle, sampler: Handle) -> None:
+    def __init__(self, device: Device, picture_format: PictureFormat, sets: list[Handle], samplers: Samplers) -> None:
         vk = api.vk
         self.images = [
             DeviceImage(
@@ -36,7 +45,8 @@ class PlaneSet:
             )
             for plane in range(picture_format.plane_count)
         ]
-        self.descriptors = ffi.new("VkDescriptorSet[]", [descriptor_set])
+        self.smooth = ffi.new("VkDescriptorSet[]", [sets[0]])
+        self.exact = ffi.new("VkDescriptorSet[]", [sets[1]])
         self.to_transfer = self._barriers(
             (0, vk.VK_ACCESS_TRANSFER_WRITE_BIT),
             (vk.VK_IMAGE_LAYOUT_UNDEFINED, vk.VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL),
@@ -45,7 +55,9 @@ class PlaneSet:
             (vk.VK_ACCESS_TRANSFER_WRITE_BIT, vk.VK_ACCESS_SHADER_READ_BIT),
             (vk.VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, vk.VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL),
         )
-        self._write_descriptors(device, descriptor_set, sampler)
+        chroma = samplers.linear if picture_format.chroma_shift_x or picture_format.chroma_shift_y else samplers.nearest
+        self._write_descriptors(device, sets[0], [samplers.linear] * BINDINGS)
+        self._write_descriptors(device, sets[1], [samplers.nearest, chroma, chroma])
 
     def close(self) -> None:
         """Free the images; the GPU must be done with them."""
@@ -57,7 +69,7 @@ class PlaneSet:
             "VkImageMemoryBarrier", [image_barrier(i.handle, access=access, layout=layout) for i in self.images]
         )
 
-    def _write_descriptors(self, device: Device, descriptor_set: Handle, sampler: Handle) -> None:
+    def _write_descriptors(self, device: Device, descriptor_set: Handle, samplers: list[Handle]) -> None:
         # A format with fewer planes leaves bindings that the specialised shader never reads; they still need an image.
         views = [self.images[min(binding, len(self.images) - 1)].view for binding in range(BINDINGS)]
         images = [
@@ -67,7 +79,7 @@ class PlaneSet:
                 imageView=view,
                 imageLayout=api.vk.VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
             )
-            for view in views
+            for view, sampler in zip(views, samplers, strict=True)
         ]
         write = api.struct(
             "VkWriteDescriptorSet",
@@ -93,13 +105,20 @@ class Conversion:
         self._device = device
         self.picture_format = picture_format
         _require_images(device, picture_format)
-        self._sampler: Handle = device.create("Sampler", _sampler_info())
+        vk = api.vk
+        self._samplers = Samplers(
+            device.create("Sampler", _sampler_info(vk.VK_FILTER_LINEAR)),
+            device.create("Sampler", _sampler_info(vk.VK_FILTER_NEAREST)),
+        )
         self._set_layout: Handle = device.create("DescriptorSetLayout", _set_layout_info())
         self.layout: Handle = device.create("PipelineLayout", _pipeline_layout_info(self._set_layout))
         self.pipeline: Handle = _create_pipeline(device, self.layout, target_format, picture_format.plane_count)
-        self._pool: Handle = device.create("DescriptorPool", _pool_info(frames_in_flight))
-        sets = _allocate_sets(device, self._pool, self._set_layout, frames_in_flight)
-        self.planes = [PlaneSet(device, picture_format, sets[i], self._sampler) for i in range(frames_in_flight)]
+        self._pool: Handle = device.create("DescriptorPool", _pool_info(2 * frames_in_flight))
+        sets = _allocate_sets(device, self._pool, self._set_layout, 2 * frames_in_flight)
+        self.planes = [
+            PlaneSet(device, picture_format, [sets[2 * index], sets[2 * index + 1]], self._samplers)
+            for index in range(frames_in_flight)
+        ]
 
     def close(self) -> None:
         """Free everything; the GPU must be done with it."""
@@ -109,7 +128,8 @@ class Conversion:
         self._device.destroy("Pipeline", self.pipeline)
         self._device.destroy("PipelineLayout", self.layout)
         self._device.destroy("DescriptorSetLayout", self._set_layout)
-        self._device.destroy("Sampler", self._sampler)
+        for sampler in self._samplers:
+            self._device.destroy("Sampler", sampler)
 
 
 def plane_image_format(picture_format: PictureFormat, plane: int) -> int:
@@ -144,13 +164,13 @@ def _require_images(device: Device, picture_format: PictureFormat) -> None:
         )
 
 
-def _sampler_info() -> Struct:
+def _sampler_info(texel_filter: int) -> Struct:
     vk = api.vk
     edge = vk.VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE
     return api.struct(
         "VkSamplerCreateInfo",
-        magFilter=vk.VK_FILTER_LINEAR,
-        minFilter=vk.VK_FILTER_LINEAR,
+        magFilter=texel_filter,
+        minFilter=texel_filter,
         addressModeU=edge,
         addressModeV=edge,
         addressModeW=edge,

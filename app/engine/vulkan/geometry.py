@@ -35,6 +35,13 @@ def letterbox(picture: tuple[int, int], target: tuple[int, int]) -> Rectangle:
     return Rectangle((target[0] - width) // 2, (target[1] - height) // 2, width, height)
 
 
+def is_exact(picture_format: PictureFormat, rectangle: Rectangle) -> bool:
+    """Tell whether every target pixel of the rectangle shows exactly one picture pixel."""
+    size = picture_format.width, picture_format.height
+    turned = picture_format.rotation_degrees in (90, 270)
+    return (rectangle.width, rectangle.height) == (size[::-1] if turned else size)
+
+
 def picture_position(picture_format: PictureFormat, rectangle: Rectangle) -> npt.NDArray[np.float64]:
     """Return the affine map from a target pixel position to a picture position, both in pixels with centres at ½.
 

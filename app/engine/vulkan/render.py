@@ -12,7 +12,7 @@ from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi
 from app.engine.vulkan.convert import Conversion
 from app.engine.vulkan.device import Device
-from app.engine.vulkan.geometry import PUSH_CONSTANT_FLOATS, Rectangle, letterbox, push_constants
+from app.engine.vulkan.geometry import PUSH_CONSTANT_FLOATS, Rectangle, is_exact, letterbox, push_constants
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.memory import DeviceImage, image_barrier
 from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
@@ -55,9 +55,14 @@ class RenderTarget:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a picture format lies in targets of one size: its rectangle and the structs that say so."""
+    """Where a picture format lies in targets of one size: its rectangle and the structs that say so.
+
+    Attributes:
+        exact: one picture pixel is one target pixel, so that nothing needs to be filtered.
+    """
 
     rectangle: Rectangle
+    exact: bool
     viewport: Struct
     scissor: Struct
     constants: Struct
@@ -70,6 +75,7 @@ def place(picture_format: PictureFormat, size: tuple[int, int]) -> Placement:
     constants = ffi.new("float[]", push_constants(picture_format, rectangle).tolist())
     return Placement(
         rectangle,
+        is_exact(picture_format, rectangle),
         api.struct("VkViewport", x=x, y=y, width=width, height=height, maxDepth=1.0),
         api.struct("VkRect2D", offset={"x": x, "y": y}, extent={"width": width, "height": height}),
         constants,
@@ -304,6 +310,7 @@ class Renderer:
         assert self._conversion is not None, "prepare comes first"
         vk, functions, conversion = api.vk, self._functions, self._conversion
         placement = self.placement((target.width, target.height))
+        planes = conversion.planes[context.index]
         output = vk.VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT
         functions.vkCmdPipelineBarrier(
             command_buffer, output, output, 0, 0, ffi.NULL, 0, ffi.NULL, 1, target.to_drawing
@@ -318,7 +325,7 @@ class Renderer:
         )  # fmt: skip
         functions.vkCmdBindDescriptorSets(
             command_buffer, vk.VK_PIPELINE_BIND_POINT_GRAPHICS, conversion.layout, 0, 1,
-            conversion.planes[context.index].descriptors, 0, ffi.NULL,
+            planes.exact if placement.exact else planes.smooth, 0, ffi.NULL,
         )  # fmt: skip
         functions.vkCmdDraw(command_buffer, 3, 1, 0, 0)
         functions.vkCmdEndRendering(command_buffer)

@@ -138,3 +138,13 @@ def test_a_new_format_replaces_the_conversion(open_renderer: OpenRenderer, tmp_p
         objects.append(renderer.live_objects())
     assert np.abs(drawn[2] - reference.convert(planar, codes)).max() <= TOLERANCE
     assert objects[0] == objects[2]
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_at_its_own_size_a_full_range_grey_picture_comes_out_bit_for_bit(
+    open_renderer: OpenRenderer, tmp_path: Path, rotation: int
+) -> None:
+    form = reference.picture_format(853, 479, planes=1, shift=(0, 0), full_range=True, rotation=rotation)
+    codes = reference.random_codes(form)
+    drawn = draw(open_renderer(*form.display_size), reference.make_picture(form, codes), tmp_path / "sharp.png")
+    assert np.array_equal(drawn[:, :, 0], np.rot90(codes[0], -rotation // 90))

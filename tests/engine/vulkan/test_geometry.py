@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.vulkan.geometry import Rectangle, letterbox, picture_position
+from app.engine.vulkan.geometry import Rectangle, is_exact, letterbox, picture_position
 from tests.engine.vulkan import reference
 
 SIZES = st.tuples(st.integers(1, 8192), st.integers(1, 8192))
@@ -40,3 +40,12 @@ def test_the_top_left_of_the_screen_shows_the_corner_a_clockwise_turn_brings_the
     form = reference.picture_format(40, 30, rotation=rotation)
     position = picture_position(form, Rectangle(5, 7, *form.display_size)) @ (5, 7, 1)
     assert np.allclose(position, source_of_top_left)
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_only_one_pixel_for_one_pixel_is_exact(rotation: int) -> None:
+    form = reference.picture_format(40, 30, rotation=rotation)
+    width, height = form.display_size
+    assert is_exact(form, Rectangle(3, 4, width, height))
+    assert not is_exact(form, Rectangle(3, 4, height, width))
+    assert not is_exact(form, Rectangle(3, 4, width + 1, height))
