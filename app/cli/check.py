@@ -38,7 +38,7 @@ def _load(path: Path) -> LoadedConfig | InvalidInputError:
 
 def _lines(path: Path, result: LoadedConfig | InvalidInputError) -> list[str]:
     if isinstance(result, InvalidInputError):
-        return str(result).splitlines()
+        return [f"{path}: {problem.sentence()}" for problem in result.problems]
     return [f"{path}: notice: {notice}" for notice in result.notices] + [f"{path}: valid"]
 
 
