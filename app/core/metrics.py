@@ -58,7 +58,7 @@ def _checked(rows: tuple[Metric, ...]) -> dict[str, Metric]:
 METRICS: Final[dict[str, Metric]] = _checked((*FRAME_METRICS, *READING_METRICS))
 """Every metric by id, in the order in which reports list them."""
 
-OPEN_FAMILIES: Final = ("host_cpu_ratio", "host_cpu_frequency_mhz", "probe_cost_us")
+OPEN_FAMILIES: Final = ("host_cpu_ratio", "host_cpu_frequency_mhz", "host_temperature_c", "probe_cost_us")
 """Metrics whose members (`host_cpu_ratio.3`) are only known on a machine; a member is described by its family's row."""
 
 
