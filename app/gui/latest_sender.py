@@ -31,6 +31,11 @@ class LatestSender(QObject):
         if not self._rest.isActive():
             self._send_waiting()
 
+    def stop(self) -> None:
+        """Forget what waits; nothing is sent until the next `offer`."""
+        self._waiting = []
+        self._rest.stop()
+
     def _send_waiting(self) -> None:
         if self._waiting:
             self._send(self._waiting.pop())

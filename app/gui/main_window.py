@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QUndoStack
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -46,6 +46,9 @@ NOTICES: Final = {
 
 SHOWN_OPTIONS: Final = tuple(row for row in OPTIONS if row.acts or row.group is Group.CLOCKS)
 """Options that the engine obeys, and those that are edited and saved only; the rest stays in the file untouched."""
+
+TOP_MARGINS: Final = (4, 4, 4, 2)
+"""Around preview and tiles, in pixels; none in full screen."""
 
 EMPTY_RECORD: Final = "Click a graph to pin a frame; its record appears here."
 
@@ -103,12 +106,14 @@ class MainWindow(QMainWindow):
         if event.type() is QEvent.Type.PaletteChange and hasattr(self, "docks"):
             self._ink()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def event(self, event: QEvent) -> bool:
         """Leave keys that press, choose or search to the control that has the focus, before shortcuts see them."""
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _belongs(watched, event):
-            event.accept()
-            return True
-        return super().eventFilter(watched, event)
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            focused: QWidget | None = self.focusWidget()
+            if focused is not None and _belongs(focused, event):
+                event.accept()
+                return True
+        return super().event(event)
 
     def ink_run(self, *, paused: bool) -> None:
         """Give the run action the icon of what it does next."""
@@ -151,7 +156,7 @@ class MainWindow(QMainWindow):
             row.addWidget(tile)
         top = QWidget()
         top.setLayout(self.top)
-        self.top.setContentsMargins(4, 4, 4, 2)
+        self.top.setContentsMargins(*TOP_MARGINS)
         self.top.setSpacing(4)
         self.top.addWidget(self.host, 1)
         self.top.addWidget(self.tile_row)
@@ -261,12 +266,12 @@ SHORTCUT_LIST: Final = tuple((spec.text.replace("&", ""), spec.shortcut, spec.ti
 """Text, key and tip of every command that has a key."""
 
 
-def _belongs(watched: QObject, event: QKeyEvent) -> bool:
+def _belongs(focused: QWidget, event: QKeyEvent) -> bool:
     """Tell whether a plain key is for the focused control: Space presses a button, letters search in a list."""
     if event.modifiers() not in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
         return False
-    if isinstance(watched, QAbstractButton):
+    if isinstance(focused, QAbstractButton):
         return event.key() == Qt.Key.Key_Space
-    if isinstance(watched, (QComboBox, QAbstractItemView)):
+    if isinstance(focused, (QComboBox, QAbstractItemView)):
         return event.key() == Qt.Key.Key_Space or bool(event.text().strip())
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
-from app.gui.main_window import MainWindow
+from app.gui.main_window import TOP_MARGINS, MainWindow
 from widgets.preview_host import DetachedPreview
 
 
@@ -17,6 +17,7 @@ class PreviewController(QObject):
         self._window = window
         self._detached: DetachedPreview | None = None
         self._hidden: list[QWidget] = []
+        self._filling: QWidget | None = None  # our own knowledge: without a window manager Qt's forgets
         self._normal = window.geometry()
         self._was_maximised = False
         actions = window.actions_by_name
@@ -27,7 +28,7 @@ class PreviewController(QObject):
     @property
     def is_fullscreen(self) -> bool:
         """Tell whether the preview fills a screen."""
-        return self._window.host.window().isFullScreen()
+        return self._filling is not None
 
     @property
     def detached(self) -> DetachedPreview | None:
@@ -36,13 +37,12 @@ class PreviewController(QObject):
 
     def set_fullscreen(self, on: bool) -> None:
         """Show nothing but the preview, on the screen where it is, or go back."""
-        target = self._window.host.window()
-        if on == target.isFullScreen():
-            return
-        if on:
-            self._enter(target)
-        else:
-            self._leave(target)
+        if on and self._filling is None:
+            self._filling = self._window.host.window()
+            self._enter(self._filling)
+        elif not on and self._filling is not None:
+            self._leave(self._filling)
+            self._filling = None
 
     def set_detached(self, on: bool) -> None:
         """Give the preview a window of its own, or take it back."""
@@ -71,6 +71,7 @@ class PreviewController(QObject):
             self._hidden = [widget for widget in self._surroundings() if widget.isVisible()]
             for widget in self._hidden:
                 widget.hide()
+            self._window.top.setContentsMargins(0, 0, 0, 0)
         target.showFullScreen()
         if target.geometry() != target.screen().geometry():
             target.setGeometry(target.screen().geometry())  # an X server without a window manager leaves the size alone
@@ -79,6 +80,7 @@ class PreviewController(QObject):
         for widget in self._hidden:
             widget.show()
         self._hidden = []
+        self._window.top.setContentsMargins(*TOP_MARGINS)
         target.setWindowState(Qt.WindowState.WindowMaximized if self._was_maximised else Qt.WindowState.WindowNoState)
         if not self._was_maximised:
             target.setGeometry(self._normal)

@@ -70,6 +70,7 @@ class RunController(QObject):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="session-worker")
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy = False
+        self._waiting: Coroutine[Any, Any, None] | None = None
         self._configs = LatestSender(self._send_config, CONFIG_INTERVAL_MS, self)
         self.records = True
 
@@ -166,6 +167,7 @@ class RunController(QObject):
 
     async def close(self) -> None:
         """End everything: the run, its recording, the worker thread."""
+        self._configs.stop()
         for task in list(self._tasks):
             await asyncio.wait({task})
         await self._dispose()
@@ -174,23 +176,31 @@ class RunController(QObject):
     # --- under way ---
 
     def _run_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        if self._busy:
-            coroutine.close()
-            return
-        self._busy = True
-        task = asyncio.ensure_future(self._guarded(coroutine))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        """Do this after what is under way; of several that wait, the last asked for counts."""
+        if self._waiting is not None:
+            self._waiting.close()
+        self._waiting = coroutine
+        if not self._busy:
+            self._busy = True
+            task = asyncio.ensure_future(self._work_off())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _work_off(self) -> None:
+        try:
+            while self._waiting is not None:
+                coroutine, self._waiting = self._waiting, None
+                await self._guarded(coroutine)
+        finally:
+            self._busy = False
+            if self._session is not None:
+                self.state_changed.emit(self._session.state)
 
     async def _guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
         try:
             await coroutine
         except VeoTunerError as error:
             self.failed.emit(str(error))
-        finally:
-            self._busy = False
-            if self._session is not None:
-                self.state_changed.emit(self._session.state)
 
     async def _start(self, request: RunRequest) -> None:
         await self._dispose()
