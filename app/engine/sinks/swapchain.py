@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Collection, Sequence
@@ -18,17 +17,15 @@ from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
 from app.engine.vulkan import api
-from app.engine.vulkan.capture import read_last_picture
+from app.engine.vulkan.capture import Captures, PendingCapture, capture_last_picture
 from app.engine.vulkan.clearing import ClearLoop
 from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.display_time import AcquireReturns, DisplayWatcher, Presentation
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import Instance, open_instance
-from app.engine.vulkan.memory import Bytes
 from app.engine.vulkan.negotiation import grant_mode
 from app.engine.vulkan.pacing import Pacing, PacingProbe
 from app.engine.vulkan.physical_device import choose_physical_device
-from app.engine.vulkan.png import write_png
 from app.engine.vulkan.present_fences import PresentFences
 from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
@@ -96,7 +93,9 @@ class SwapchainSink:
         self._fences = PresentFences(self._device) if SWAPCHAIN_MAINTENANCE in self._device.extensions else None
         if self._fences is not None:
             stack.callback(self._fences.close)
+        self._captures = Captures()
         stack.callback(self._close_swapchain)
+        stack.callback(self._captures.close)
         self._watcher = DisplayWatcher(self._device)
         stack.callback(self._watcher.close)
 
@@ -216,20 +215,23 @@ class SwapchainSink:
     def capture(self, path: Path) -> int:
         """Write the last presented picture as PNG, at the size it has on the screen, and return its frame id.
 
-        The read-back happens here (one draw and one copy); compressing and writing take most of the time and drop the
-        GIL, but the call returns only when the file is there. `start_capture` does that part in a thread.
+        It returns when the file is there, which takes as long as several frames; `start_capture` returns at once.
 
         Raises:
             SinkError: nothing was presented yet, or the file cannot be written.
         """
-        frame_id, rgb = self._read_last()
-        _write(path, rgb)
-        return frame_id
+        capture = self.start_capture(path)
+        capture.finish()
+        return capture.frame_id
 
     def start_capture(self, path: Path) -> PendingCapture:
-        """Like `capture`, but return as soon as the picture is read back; a thread writes the file."""
-        frame_id, rgb = self._read_last()
-        return PendingCapture(path, frame_id, rgb)
+        """Like `capture`, but return as soon as the GPU has its orders; a thread waits for it and writes the file."""
+        if self._last is None or self._swapchain is None:
+            raise SinkError("No picture has been presented yet; capture again when the preview runs.")
+        context, frame_id = self._last.submission.context, self._last.frame_id
+        capture = capture_last_picture(self._renderer, context, self._swapchain.extent, path, frame_id)
+        self._captures.add(capture)
+        return capture
 
     def present_cleared(self, count: int, limit_ns: int) -> list[int]:
         """Present black images as fast as the driver takes them, for the bench; return when each call returned, ns."""
@@ -429,49 +431,6 @@ class SwapchainSink:
             settings["FIFO interval at opening"] = f"{self._pacing.interval_ns / NS_PER_MS:.2f} ms"
         return settings
 
-    def _read_last(self) -> tuple[int, Bytes]:
-        if self._last is None or self._swapchain is None:
-            raise SinkError("No picture has been presented yet; capture again when the preview runs.")
-        rgb = read_last_picture(self._renderer, self._last.submission.context, self._swapchain.extent)
-        return self._last.frame.frame_id, rgb
-
-
-class PendingCapture:
-    """A capture whose file is being written.
-
-    Attributes:
-        frame_id: the frame it shows. width, height: of the picture in pixels. path: the file.
-    """
-
-    def __init__(self, path: Path, frame_id: int, rgb: Bytes) -> None:
-        self.path = path
-        self.frame_id = frame_id
-        self.height, self.width = rgb.shape[:2]
-        self._fault: SinkError | None = None
-        self._thread = threading.Thread(target=self._run, args=(rgb,), name="capture-writer")
-        self._thread.start()
-
-    @property
-    def done(self) -> bool:
-        """Tell whether the file is written or the attempt has failed."""
-        return not self._thread.is_alive()
-
-    def finish(self) -> None:
-        """Wait for the file.
-
-        Raises:
-            SinkError: it could not be written.
-        """
-        self._thread.join()
-        if self._fault is not None:
-            raise self._fault
-
-    def _run(self, rgb: Bytes) -> None:
-        try:
-            _write(self.path, rgb)
-        except SinkError as error:
-            self._fault = error
-
 
 def open_swapchain_sink(
     spec: HeadlessSpec | X11Spec,
@@ -493,13 +452,6 @@ def open_swapchain_sink(
         SinkError: no Vulkan, no X server, no such window, no device that fits; the text says what to do.
     """
     return SwapchainSink(open_instance(validation=validation), spec, request, device, without)
-
-
-def _write(path: Path, rgb: Bytes) -> None:
-    try:
-        write_png(path, rgb)
-    except OSError as error:
-        raise SinkError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
 
 
 def _wait_hidden(deadline_ns: int) -> None:

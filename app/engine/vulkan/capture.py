@@ -1,59 +1,154 @@
-"""Reads a drawn picture back into host memory. Everything is made on request, so that no frame pays for it."""
+"""Reads a drawn picture back and writes it as PNG, beside the frames: nothing is made before it is asked for.
+
+Only the recording and the submission happen on the present thread (a fraction of a millisecond). A thread of the
+capture's own waits for the GPU, puts the bytes in order, compresses and writes, nearly all of it without the GIL: at
+1280×720 that takes tens to hundreds of milliseconds on software Vulkan, several frames.
+"""
 
 from __future__ import annotations
 
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
 import numpy as np
 
+from app.core.errors import SinkError
+from app.core.records import MISSING_COUNT
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.memory import Bytes, DeviceImage, HostBuffer
 from app.engine.vulkan.one_time import OneTimeCommands
+from app.engine.vulkan.png import write_png
 from app.engine.vulkan.render import FrameContext, Renderer, RenderTarget
 
 
-def read_last_picture(renderer: Renderer, source: FrameContext, size: tuple[int, int]) -> Bytes:
-    """Return the picture a context last drew, drawn again into an image of its own.
+class PendingCapture:
+    """A picture on its way into a file.
 
-    A presented swapchain image cannot be read; the plane images behind it can, until the context is used again.
+    Attributes:
+        path: the file. frame_id: the frame it shows, -1 where only the caller knows. width, height: in pixels.
+    """
 
-    Returns:
-        uint8 of shape (height, width, 3), R′G′B′.
+    def __init__(
+        self,
+        renderer: Renderer,
+        target: RenderTarget,
+        path: Path,
+        frame_id: int = MISSING_COUNT,
+        source: FrameContext | None = None,
+        image: DeviceImage | None = None,
+    ) -> None:
+        """Submit the read-back of a target and leave the rest to a thread.
+
+        Args:
+            source: context whose picture is drawn into the target first; None when the target holds its picture.
+            image: what the target lies on, to be freed at the end; None when it belongs to somebody else.
+
+        Raises:
+            SinkError: out of memory, or the device is lost.
+        """
+        self.path = path
+        self.frame_id = frame_id
+        self.width, self.height = target.width, target.height
+        self._is_bgra = renderer.target_format == api.vk.VK_FORMAT_B8G8R8A8_UNORM
+        self._fault: SinkError | None = None
+        with ExitStack() as stack:
+            if image is not None:
+                stack.callback(image.close)
+            usage = api.vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+            self._buffer = HostBuffer(renderer.device, 4 * self.width * self.height, usage, cached=True)
+            stack.callback(self._buffer.close)
+            self._commands = OneTimeCommands(renderer.device)
+            stack.callback(self._commands.close)
+            command_buffer = self._commands.begin()
+            if source is not None:
+                renderer.draw(command_buffer, source, target)
+            _copy_out(renderer, command_buffer, target, self._buffer)
+            self._commands.submit()
+            self._resources = stack.pop_all()
+        self._thread = threading.Thread(target=self._run, name="capture")
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Tell whether the file is written or the attempt has failed."""
+        return not self._thread.is_alive()
+
+    def finish(self) -> None:
+        """Wait for the file.
+
+        Raises:
+            SinkError: it could not be written, or the device was lost.
+        """
+        self._thread.join()
+        if self._fault is not None:
+            raise self._fault
+
+    def join(self) -> None:
+        """Wait for the end, whatever it is; before the device goes."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with self._resources:
+                self._commands.wait()
+                rgb = self._pixels()
+            write_png(self.path, rgb)
+        except SinkError as error:
+            self._fault = error
+        except OSError as error:
+            self._fault = SinkError(f"{self.path}: cannot be written ({error.strerror}); choose another place.")
+
+    def _pixels(self) -> Bytes:
+        """Return R′G′B′, uint8 of shape (height, width, 3)."""
+        pixels = self._buffer.bytes.reshape(self.height, self.width, 4)
+        order = (2, 1, 0) if self._is_bgra else (0, 1, 2)
+        return np.ascontiguousarray(pixels[:, :, order])
+
+
+class Captures:
+    """The captures of one device that are not done yet. Present thread only."""
+
+    def __init__(self) -> None:
+        self._pending: list[PendingCapture] = []
+
+    def add(self, capture: PendingCapture) -> None:
+        """Take note of a capture, and forget those that are done."""
+        self._pending = [*(each for each in self._pending if not each.done), capture]
+
+    def close(self) -> None:
+        """Wait for all of them: before the device goes."""
+        for capture in self._pending:
+            capture.join()
+        self._pending.clear()
+
+
+def capture_last_picture(
+    renderer: Renderer, source: FrameContext, size: tuple[int, int], path: Path, frame_id: int
+) -> PendingCapture:
+    """Begin to write the picture a context last drew, drawn again into an image of its own.
+
+    A presented swapchain image cannot be read; the plane images behind it can, until the context is used again, and
+    the queue keeps that order.
 
     Raises:
-        SinkError: the device is lost or hangs.
+        SinkError: the device is lost.
     """
     vk, device = api.vk, renderer.device
     usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT
     image = DeviceImage(device, renderer.target_format, *size, usage)
-    try:
-        target = RenderTarget(image.handle, image.view, size, vk.VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL)
-        return _read(renderer, target, redraw=source)
-    finally:
-        image.close()
+    target = RenderTarget(image.handle, image.view, size, vk.VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL)
+    return PendingCapture(renderer, target, path, frame_id, source, image)
 
 
-def read_target(renderer: Renderer, target: RenderTarget) -> Bytes:
-    """Return what a target that ends in TRANSFER_SRC layout holds: uint8 of shape (height, width, 3), R′G′B′."""
-    return _read(renderer, target, redraw=None)
+def capture_target(renderer: Renderer, target: RenderTarget, path: Path) -> PendingCapture:
+    """Begin to write what a target that ends in TRANSFER_SRC layout holds, after what was submitted for it.
 
-
-def _read(renderer: Renderer, target: RenderTarget, redraw: FrameContext | None) -> Bytes:
-    vk, device = api.vk, renderer.device
-    renderer.wait_all()
-    buffer = HostBuffer(device, 4 * target.width * target.height, vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT, cached=True)
-    pool = OneTimeCommands(device)
-    try:
-        command_buffer = pool.begin()
-        if redraw is not None:
-            renderer.draw(command_buffer, redraw, target)
-        _copy_out(renderer, command_buffer, target, buffer)
-        pool.run()
-        pixels = buffer.bytes.reshape(target.height, target.width, 4)
-        order = (2, 1, 0) if renderer.target_format == vk.VK_FORMAT_B8G8R8A8_UNORM else (0, 1, 2)
-        return np.ascontiguousarray(pixels[:, :, order])
-    finally:
-        pool.close()
-        buffer.close()
+    Raises:
+        SinkError: the device is lost.
+    """
+    return PendingCapture(renderer, target, path)
 
 
 def _copy_out(renderer: Renderer, command_buffer: Handle, target: RenderTarget, buffer: HostBuffer) -> None:
@@ -68,7 +163,8 @@ def _copy_out(renderer: Renderer, command_buffer: Handle, target: RenderTarget, 
     to_host = api.struct(
         "VkMemoryBarrier", srcAccessMask=vk.VK_ACCESS_TRANSFER_WRITE_BIT, dstAccessMask=vk.VK_ACCESS_HOST_READ_BIT
     )
+    # The next frame may draw into this very target as soon as the copy has read it.
+    after = vk.VK_PIPELINE_STAGE_HOST_BIT | vk.VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT
     functions.vkCmdPipelineBarrier(
-        command_buffer, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT, 0,
-        1, to_host, 0, ffi.NULL, 0, ffi.NULL,
-    )  # fmt: skip
+        command_buffer, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, after, 0, 1, to_host, 0, ffi.NULL, 0, ffi.NULL
+    )

@@ -44,7 +44,8 @@ class Presentation:
     """A frame given to the presentation engine.
 
     Attributes:
-        frame, submission: what was presented and its GPU work.
+        frame, submission: what was presented and its GPU work. The frame is used again once it has settled.
+        frame_id: of the frame as it was presented.
         fence: present fence, None without swapchain_maintenance1. present_id: id within `swapchain`.
         fate: DISPLAYED unless the present was refused.
         displayed_ns: CLOCK_MONOTONIC ns, `NO_STAMP_NS` until known. source: the rung it came from.
@@ -57,6 +58,7 @@ class Presentation:
         "fate",
         "fence",
         "frame",
+        "frame_id",
         "present_id",
         "source",
         "submission",
@@ -67,6 +69,7 @@ class Presentation:
         self, frame: Frame, submission: Submission, swapchain: Handle, present_id: int, fence: Handle | None
     ) -> None:
         self.frame = frame
+        self.frame_id = frame.frame_id
         self.submission = submission
         self.swapchain = swapchain
         self.present_id = present_id

@@ -8,16 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from app.core.errors import SinkError
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
-from app.engine.vulkan.capture import read_target
+from app.engine.vulkan.capture import Captures, PendingCapture, capture_target
 from app.engine.vulkan.device import Device
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.memory import DeviceImage
 from app.engine.vulkan.physical_device import choose_physical_device
-from app.engine.vulkan.png import write_png
 from app.engine.vulkan.render import Renderer, RenderTarget, Submission
 from app.engine.vulkan.results import MAX_WAIT_NS, DeviceHungError
 
@@ -39,6 +37,7 @@ class OffscreenRenderer:
         self._targets: list[RenderTarget] = []
         self._submissions: deque[Submission] = deque(maxlen=TICKETS_KEPT)
         self._next_ticket = 0
+        self._captures = Captures()
         with ExitStack() as stack:
             stack.callback(instance.close)
             physical, family = choose_physical_device(instance, None, device)
@@ -51,6 +50,7 @@ class OffscreenRenderer:
             stack.callback(self._renderer.close)
             stack.callback(self._close_images)
             stack.callback(self._device.wait_idle)
+            stack.callback(self._captures.close)
             self.rebuild(image_count)
             self._parts = stack.pop_all()
 
@@ -131,21 +131,23 @@ class OffscreenRenderer:
         return self._renderer.wait(self._submission(ticket), timeout_ns)
 
     def capture(self, image_index: int, path: Path) -> None:
-        """Write an image as PNG. It must have been rendered into.
+        """Write an image as PNG and return when the file is there. It must have been rendered into.
 
         Raises:
             SinkError: the file cannot be written, or the device is lost.
         """
-        rgb = read_target(self._renderer, self._targets[image_index])
-        try:
-            write_png(path, rgb)
-        except OSError as error:
-            raise SinkError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
+        self.start_capture(image_index, path).finish()
+
+    def start_capture(self, image_index: int, path: Path) -> PendingCapture:
+        """Like `capture`, but return at once; a thread waits for the GPU and writes the file."""
+        capture = capture_target(self._renderer, self._targets[image_index], path)
+        self._captures.add(capture)
+        return capture
 
     def rebuild(self, image_count: int) -> None:
-        """Have `image_count` images; those that stay keep what they show. Waits for frames in flight."""
+        """Have `image_count` images; those that stay keep what they show. Waits for all work."""
         vk = api.vk
-        self._renderer.wait_all()
+        self._device.wait_idle()
         self._close_images(image_count)
         usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT
         while len(self._images) < image_count:

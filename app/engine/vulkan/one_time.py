@@ -1,4 +1,4 @@
-"""Commands that run once, outside the frames: read-backs and clears."""
+"""Commands that run once, outside the frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.engine.vulkan.results import MAX_WAIT_NS, TIMEOUT, DeviceHungError, che
 
 
 class OneTimeCommands:
-    """One command buffer with a pool and fence of its own; `begin`, record, `run`, `close`."""
+    """One command buffer with a pool and fence of its own; `begin`, record, `submit`, `wait`, `close`."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -32,18 +32,25 @@ class OneTimeCommands:
         check(self._device.functions.vkBeginCommandBuffer(self._buffers[0], info), "vkBeginCommandBuffer")
         return self._buffers[0]
 
-    def run(self) -> None:
-        """Submit, and wait until the GPU is done.
+    def submit(self) -> None:
+        """Submit; belongs to the present thread, which owns the queue. `wait` may be called by another.
 
         Raises:
-            SinkError: the device is lost or hangs.
+            SinkError: the device is lost.
         """
         functions = self._device.functions
         check(functions.vkEndCommandBuffer(self._buffers[0]), "vkEndCommandBuffer")
         info = api.struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=self._buffers)
         check(functions.vkQueueSubmit(self._device.queue, 1, info, self._fence), "vkQueueSubmit")
+
+    def wait(self) -> None:
+        """Wait until the GPU is done.
+
+        Raises:
+            SinkError: the device is lost or hangs.
+        """
         fences = ffi.new("VkFence[]", [self._fence])
-        code = functions.vkWaitForFences(self._device.handle, 1, fences, 1, MAX_WAIT_NS)
+        code = self._device.functions.vkWaitForFences(self._device.handle, 1, fences, 1, MAX_WAIT_NS)
         if code == TIMEOUT:
             raise DeviceHungError
         check(code, "vkWaitForFences")

@@ -168,6 +168,7 @@ class Renderer:
             self._ring.grow(slots)
             return
         self.wait_all()
+        self.device.wait_idle()  # a capture may still draw from the plane images
         self._close_conversion()
         self._conversion = Conversion(self.device, picture_format, self.target_format, len(self.contexts))
         self._ring = StagingRing(self.device, picture_format, slots)

@@ -165,6 +165,44 @@ def test_a_capture_shows_the_last_presented_picture_at_the_size_on_the_screen(
     assert np.array_equal(read_png(tmp_path / "later.png"), read_png(tmp_path / "shown.png"))
 
 
+def test_frames_go_on_while_captures_are_written_and_each_shows_its_frame(open_sink: OpenSink, tmp_path: Path) -> None:
+    form = reference.picture_format(64, 48, planes=1, shift=(0, 0), full_range=True)
+    sink = open_sink(HeadlessSpec(64, 48))
+    sink.prepare(form, SLOTS)
+    captures = []
+    for frame_id in range(24):
+        shade = [np.full((48, 64), 10 * frame_id, np.uint16)]
+        sink.upload(reference.make_picture(form, shade), frame_id % SLOTS)
+        show(sink, 1, first_id=frame_id)
+        captures.append(sink.start_capture(tmp_path / f"{frame_id}.png"))
+    for frame_id, capture in enumerate(captures):
+        capture.finish()
+        assert capture.frame_id == frame_id
+        assert np.all(read_png(capture.path) == 10 * frame_id)
+
+
+def test_a_capture_under_way_outlives_a_new_format_a_resize_and_the_sink(open_sink: OpenSink, tmp_path: Path) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    captures = []
+    for turn, form in enumerate([reference.picture_format(64, 48, planes=2), FORM, FORM]):
+        show(sink, 2)
+        captures.append(sink.start_capture(tmp_path / f"{turn}.png"))
+        sink.prepare(form, SLOTS)
+        sink.resize(64 + turn, 48)
+    sink.close()
+    assert all(capture.done for capture in captures)
+    for capture in captures:
+        capture.finish()
+        assert read_png(capture.path).shape == (capture.height, capture.width, 3)
+
+
+def test_a_capture_that_cannot_be_written_says_where(open_sink: OpenSink, tmp_path: Path) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    show(sink, 1)
+    with pytest.raises(SinkError, match=r"nowhere/shown\.png: cannot be written"):
+        sink.capture(tmp_path / "nowhere" / "shown.png")
+
+
 def test_fifty_present_mode_changes_leave_nothing_behind(open_sink: OpenSink, x_display: str) -> None:
     sink = open_sink(X11Spec(None, 64, 48))
     modes = [PresentMode(name) for name in sink.info.available_modes]
