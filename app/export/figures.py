@@ -158,7 +158,7 @@ def jitter_figure(data: RunData) -> ReportFigure:
     _curve(axes, data, shown, deviation_ms, "jitter_sd_ms")
     _shade_warmup(axes, data)
     _mark_changes(axes, data, named=False)
-    _from_zero(axes)
+    _from_zero(axes, least_top=0.1)  # below that the curve would show nothing but the rounding of the stamps
     _finish_time([axes], data, "ms")
     return _drawn(blank, svg_text(figure, "jitter", blank.caption))
 
@@ -267,9 +267,9 @@ def _legend(axes: Axes, columns: int = 4) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
 
 
-def _from_zero(axes: Axes) -> None:
+def _from_zero(axes: Axes, least_top: float = 1e-6) -> None:
     """Begin the scale at zero, so that heights are in proportion, with room above the highest point."""
-    axes.set_ylim(0, max(float(axes.dataLim.y1) * 1.15, 1e-6))
+    axes.set_ylim(0, max(float(axes.dataLim.y1) * 1.15, least_top))
 
 
 def _losses(data: RunData) -> dict[str, FloatArray]:
