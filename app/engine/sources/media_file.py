@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final
 
 import numpy as np
-from av.error import FFmpegError, InvalidDataError
+from av.error import FFmpegError
 from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.plane import VideoPlane
@@ -21,7 +21,7 @@ from app.core.clock import NS_PER_S
 from app.core.errors import SourceError
 from app.engine.picture import Picture, Plane
 from app.engine.sources.media_description import describe_media, nominal_rate_hz, picture_kind
-from app.engine.sources.media_opening import open_media
+from app.engine.sources.media_opening import next_packet, open_media
 from app.engine.sources.pacing import MonotonicPacer, Pacer
 from app.engine.sources.source import Delivery
 from app.engine.sources.timeline import Timeline
@@ -32,6 +32,7 @@ FALLBACK_RATE_HZ: Final = Fraction(25)
 
 _MOST_READ_ERRORS: Final = 16
 _US_PER_S: Final = 1e6
+_MOST_UNDER_WAY: Final = 256
 
 _Stamps = tuple[int, int]
 """When a packet was delivered and when it was given to the decoder, CLOCK_MONOTONIC ns."""
@@ -61,6 +62,7 @@ class MediaFileSource:
         self._ready: deque[Delivery] = deque()
         self._notices: deque[str] = deque()
         self._counters = _Counters()
+        self._under_way = _UnderWay()
         stream = self._media.stream
         rate_hz = nominal_rate_hz(stream)
         # A stream that claims an impossible rate (90 000 fps) does so because its timestamps are nonsense.
@@ -76,6 +78,7 @@ class MediaFileSource:
         self._finished = False
         self._reformatter = VideoReformatter()
         self._pictures_since_rewind = 0
+        self._early_end_noted = False
         self._signature = _signature(first)
         self._kind = picture_kind(first, stream, self._media.chroma_siting)
         self._info = self._describe()
@@ -142,18 +145,28 @@ class MediaFileSource:
 
     def _read_packet(self) -> Packet[VideoStream] | None:
         """Return the next packet of the video stream, None at the end of the file or where it cannot be read on."""
-        for _ in range(_MOST_READ_ERRORS):
+        reason = ""
+        for errors in range(_MOST_READ_ERRORS):
             try:
-                return next((packet for packet in self._packets if packet.size), None)
-            except InvalidDataError:
-                # FFmpeg can go on after damage; PyAV's iterator cannot, so it is replaced.
-                self._counters.corrupt_packets += 1
-                self._packets = self._media.container.demux(self._media.stream)
+                packet = next_packet(self._packets)
             except FFmpegError as error:
-                self._notices.append(f"{self._spec.location}: cannot be read on ({error.strerror}); played up to there")
-                return None
-        self._notices.append(f"{self._spec.location}: damaged beyond reading; played up to there")
+                # FFmpeg can go on after damage; PyAV's iterator cannot, so it is replaced.
+                reason = error.strerror or "unknown reason"
+                self._packets = self._media.container.demux(self._media.stream)
+                continue
+            if packet is not None:
+                self._counters.corrupt_packets += errors
+            if packet is not None or errors == 0:
+                return packet
+            break
+        self._note_early_end(reason)
         return None
+
+    def _note_early_end(self, reason: str) -> None:
+        """Say once, not in every loop, that the file is damaged or was cut off."""
+        if not self._early_end_noted:
+            self._early_end_noted = True
+            self._notices.append(f"{self._spec.location}: cut short or damaged ({reason.lower()}); played up to there")
 
     def _deliver(self, packet: Packet[VideoStream]) -> int | None:
         """Wait until the packet's time and return it; None after `interrupt`."""
@@ -179,13 +192,14 @@ class MediaFileSource:
             media.decoder.flush_buffers()
             media.container.seek(media.container.start_time or 0)
             packets = media.container.demux(media.stream)
-            first = next((packet for packet in packets if packet.size), None)
+            first = next_packet(packets)
         except FFmpegError:
             first, packets = None, iter(())
         if first is not None and _identity(first) == self._first_packet:
             self._packets = chain([first], packets)
         elif not self._reopen():
             return False
+        self._under_way.clear()
         self._delivery_line.restart()
         self._picture_line.restart()
         return True
@@ -208,7 +222,7 @@ class MediaFileSource:
     # --- decoding -----------------------------------------------------------------------------------------------------
 
     def _decode(self, packet: Packet[VideoStream], stamps: _Stamps) -> None:
-        packet.opaque = stamps
+        self._under_way.put(packet, stamps)
         try:
             frames = self._media.decoder.decode(packet)
         except FFmpegError:
@@ -230,9 +244,7 @@ class MediaFileSource:
         decode_end_ns = self._pacer.now_ns()
         self._pictures_since_rewind += len(frames)
         for frame in frames:
-            # `fallback` is for decoders that do not carry the mark over (none of the common ones).
-            stamps = frame.opaque
-            arrive_ns, decode_start_ns = stamps if isinstance(stamps, tuple) else fallback
+            arrive_ns, decode_start_ns = self._under_way.take(frame) or fallback
             change = self._note_format(frame)
             self._ready.append(
                 Delivery(
@@ -309,6 +321,41 @@ class MediaFileSource:
         return describe_media(
             self._spec, self._media.stream, self._kind, duration_us / _US_PER_S if duration_us else None
         )
+
+
+class _UnderWay:
+    """Stamps of the packets that the decoder has been given, until their pictures come out.
+
+    Found again by timestamp, which a decoder hands from packet to picture. FFmpeg's own mark for this (`copy_opaque`)
+    is not used: PyAV frees it with the interpreter's lock in whichever thread lets go of it, and dav1d's threads, being
+    waited for by a thread that holds this lock, then wait for ever (seen with PyAV 18.1).
+    """
+
+    def __init__(self) -> None:
+        self._by_timestamp: dict[int, _Stamps] = {}
+        self._without_timestamp: deque[_Stamps] = deque(maxlen=_MOST_UNDER_WAY)
+
+    def put(self, packet: Packet[VideoStream], stamps: _Stamps) -> None:
+        """Remember the stamps of a packet. What never became a picture is forgotten, oldest first."""
+        timestamp = packet.pts if packet.pts is not None else packet.dts
+        if timestamp is None:
+            self._without_timestamp.append(stamps)
+            return
+        self._by_timestamp[timestamp] = stamps
+        if len(self._by_timestamp) > _MOST_UNDER_WAY:
+            del self._by_timestamp[next(iter(self._by_timestamp))]
+
+    def take(self, frame: VideoFrame) -> _Stamps | None:
+        """Return the stamps of a picture's packet, in decode order where there are no timestamps; None if unknown."""
+        timestamp = frame.pts if frame.pts is not None else frame.dts
+        if timestamp is not None:
+            return self._by_timestamp.pop(timestamp, None)
+        return self._without_timestamp.popleft() if self._without_timestamp else None
+
+    def clear(self) -> None:
+        """Forget everything, after the decoder was flushed."""
+        self._by_timestamp.clear()
+        self._without_timestamp.clear()
 
 
 class _Counters:

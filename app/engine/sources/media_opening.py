@@ -72,14 +72,26 @@ def open_media(location: str, *, low_delay: bool) -> tuple[OpenedMedia, VideoFra
     try:
         stream = _video_stream(container, location)
         decoder = _set_up_decoder(stream, low_delay)
-        packets = container.demux(stream)
-        probed, first = _probe(packets, decoder, location)
+        probed, packets, first = _probe(container, stream, location)
         decoder.flush_buffers()
         siting = _chroma_siting(container, stream.index)
         return OpenedMedia(container, stream, decoder, probed, packets, siting), first
     except BaseException:
         container.close()
         raise
+
+
+def next_packet(packets: Iterator[Packet[VideoStream]]) -> Packet[VideoStream] | None:
+    """Return the next packet that holds data, None at the end of the file.
+
+    Raises:
+        FFmpegError: there is damage; `packets` is spent, a new iterator goes on behind it.
+    """
+    try:
+        return next((packet for packet in packets if packet.size), None)
+    except IndexError:
+        # PyAV 18.1 at the end of a damaged MPEG-TS: a stream that came up while reading is missing from its list.
+        return None
 
 
 def _open_container(location: str) -> InputContainer:
@@ -140,6 +152,7 @@ def _is_mp4_without_index(path: Path) -> bool:
 
 def _mp4_boxes(path: Path) -> Iterator[bytes]:
     """Yield the types of the top-level boxes (ISO/IEC 14496-12, 4.2) as far as they are whole or begun."""
+    end = path.stat().st_size
     with path.open("rb") as file:
         for _ in range(_MP4_BOXES_READ):
             header = file.read(16)
@@ -149,9 +162,10 @@ def _mp4_boxes(path: Path) -> Iterator[bytes]:
             yield kind
             if size == 1 and len(header) == 16:
                 size = struct.unpack(">Q", header[8:])[0]
-            if size < 8:
+            next_box = file.tell() - len(header) + size
+            if size < 8 or next_box >= end:
                 return
-            file.seek(size - len(header), os.SEEK_CUR)
+            file.seek(next_box)
 
 
 def _is_text(path: Path) -> bool:
@@ -170,8 +184,9 @@ def _is_text(path: Path) -> bool:
 def _video_stream(container: InputContainer, location: str) -> VideoStream:
     videos = [stream for stream in container.streams.video if not stream.disposition & Disposition.attached_pic]
     if not videos:
-        kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-        raise SourceError(f"{location}: there is no video in it, only {kinds}; name a file with a video stream")
+        kinds = ", ".join(sorted({stream.type for stream in container.streams}))
+        found = f"no video in it, only {kinds}" if kinds else "nothing playable in it"
+        raise SourceError(f"{location}: there is {found}; name a file with a video stream")
     stream = max(videos, key=lambda video: bool(video.disposition & Disposition.default))
     # A stream's codec context is None, against PyAV's annotation, when FFmpeg has no decoder for it.
     if getattr(stream, "codec_context", None) is None:
@@ -186,8 +201,6 @@ def _set_up_decoder(stream: VideoStream, low_delay: bool) -> VideoCodecContext:
     decoder = stream.codec_context
     # Frame threads decode n pictures at once and give each out n pictures later: best rate, worst delay.
     decoder.thread_type = ThreadType.SLICE if low_delay else ThreadType.AUTO
-    # Each picture comes out with the mark of its own packet, whatever the decoder reorders or drops.
-    decoder.copy_opaque = True
     # dav1d keeps its own frame threads, and this flag alone limits them. The MPEG decoders take it as a promise that
     # nothing is reordered, which a file does not give.
     if low_delay and decoder.codec.name == "libdav1d":
@@ -196,30 +209,33 @@ def _set_up_decoder(stream: VideoStream, low_delay: bool) -> VideoCodecContext:
 
 
 def _probe(
-    packets: Iterator[Packet[VideoStream]], decoder: VideoCodecContext, location: str
-) -> tuple[list[Packet[VideoStream]], VideoFrame]:
-    """Read packets until a picture comes out."""
+    container: InputContainer, stream: VideoStream, location: str
+) -> tuple[list[Packet[VideoStream]], Iterator[Packet[VideoStream]], VideoFrame]:
+    """Read until a picture comes out; return what was read, what follows, and the picture."""
+    packets = container.demux(stream)
     probed: list[Packet[VideoStream]] = []
-    reason = "the stream ends before its first picture"
-    while len(probed) < PROBE_PACKETS:
+    reason = ""
+    for _ in range(PROBE_PACKETS):
         try:
-            packet = next(packets, None)
-            if packet is not None and packet.size:
-                probed.append(packet)
-            pictures = decoder.decode(packet if packet is not None and packet.size else None)
-        except InvalidDataError as error:
-            reason = _lower(error.strerror)
-            continue
+            packet = next_packet(packets)
         except FFmpegError as error:
-            reason = _lower(error.strerror)
-            break
+            reason = reason or _lower(error.strerror)
+            packets = container.demux(stream)
+            continue
+        try:
+            pictures = stream.codec_context.decode(packet)
+        except FFmpegError as error:
+            reason = reason or _lower(error.strerror)
+            pictures = []
+        if packet is not None:
+            probed.append(packet)
         if pictures:
-            return probed, pictures[0]
-        if packet is None or not packet.size:
+            return probed, packets, pictures[0]
+        if packet is None:
             break
     raise SourceError(
-        f"{location}: no picture could be decoded from its {decoder.name} stream ({reason}); "
-        "check the file with ffprobe, or copy or record it again"
+        f"{location}: no picture could be decoded from its {stream.codec_context.name} stream "
+        f"({reason or 'it ends before its first picture'}); check the file with ffprobe, or copy or record it again"
     )
 
 
