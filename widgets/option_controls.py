@@ -240,8 +240,11 @@ class FieldsControl(OptionControl):
         self._clock_mhz: float | None = None
         self.spins = {name: _int_spin(row) for name in row.fields}
         self.times = {name: QLabel() for name in row.fields}
+        self.clock = QLabel()
+        self.clock.setWordWrap(True)
         grid = QGridLayout()
         grid.addWidget(self.box, 0, 0)
+        grid.addWidget(self.clock, len(self.spins), 1, 1, 3)
         for index, (name, spin) in enumerate(self.spins.items()):
             spin.setAccessibleName(f"{row.key}, {name}, {row.unit}")
             grid.addWidget(QLabel(name), index, 1)
@@ -271,6 +274,8 @@ class FieldsControl(OptionControl):
     def _show_times(self) -> None:
         for name, label in self.times.items():
             label.setText(cycles_text(self.spins[name].value(), self._clock_mhz) if self.box.isChecked() else "")
+        self.clock.setText(clock_text(self._clock_mhz) if self.box.isChecked() else "")
+        self.clock.setVisible(self.box.isChecked())
 
     def _report(self) -> None:
         value = {name: spin.value() for name, spin in self.spins.items()} if self.box.isChecked() else None
@@ -279,10 +284,15 @@ class FieldsControl(OptionControl):
 
 
 def cycles_text(cycles: int, clock_mhz: float | None) -> str:
-    """Return the time of a number of cycles: cycles ÷ clock; in words where the clock is not known."""
+    """Return the time of a number of cycles, cycles ÷ clock; a dash where the clock is not known."""
+    return f"= {cycles * _NS_PER_CYCLE_AT_1_MHZ / clock_mhz:.2f} ns" if clock_mhz else "= — ns"
+
+
+def clock_text(clock_mhz: float | None) -> str:
+    """Return at which memory clock the cycles were turned into time."""
     if not clock_mhz:
-        return "memory clock unknown"
-    return f"= {cycles * _NS_PER_CYCLE_AT_1_MHZ / clock_mhz:.2f} ns at {clock_mhz:.0f} MHz"
+        return "memory clock unknown: no times in ns"
+    return f"at the present memory clock, {clock_mhz:.0f} MHz"
 
 
 def make_control(row: Option, parent: QWidget | None = None) -> OptionControl:

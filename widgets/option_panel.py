@@ -106,7 +106,7 @@ def _heading(text: str) -> QLabel:
 def _notice(text: str) -> QLabel:
     label = QLabel(text)
     label.setWordWrap(True)
-    label.setContentsMargins(8, 0, 4, 2)
+    label.setContentsMargins(8, 0, 8, 2)
     return label
 
 

@@ -76,7 +76,7 @@ def _tile(spec: TileSpec, measured: Mapping[str, Measured], interval_metric: str
     tip = "\n".join(filter(None, (heading, row.definition, calls_note, _basis(n, source), reason)))
     if math.isnan(value):
         return TileText(spec.title, "—", "", reason, tip)
-    return TileText(spec.title, value_text(metric_id, value), f"present N {n}" if of_calls else f"N {n}", "", tip)
+    return TileText(spec.title, value_text(metric_id, value), f"N {n}, present" if of_calls else f"N {n}", "", tip)
 
 
 def _number(measured: Measured, statistic: str) -> tuple[float, int, str]:

@@ -214,6 +214,7 @@ class RunPresenter(QObject):
         running = state is not None and state.phase.is_live
         return StatusFacts(
             sink=self._sink if running else None,
+            is_paused=state is not None and state.phase is Phase.PAUSED,
             status=state.status if state and running else None,
             gui_cpu_ratio=self._meter.read(time.monotonic_ns()).cpu_ratio,
             redraw_interval_s=self._window.graphs.redraw_interval_s,
@@ -247,4 +248,3 @@ def _state_text(state: SessionState) -> str:
     if state.phase is Phase.FINISHED:
         return f"Graphs and numbers are those of the last run.{where}"
     return ""
-

@@ -18,6 +18,7 @@ class StatusFacts:
     """What the line is made of; None or NaN where there is nothing yet."""
 
     sink: SinkInfo | None = None
+    is_paused: bool = False
     status: EngineStatus | None = None
     gui_cpu_ratio: float = math.nan
     redraw_interval_s: float = math.nan
@@ -39,7 +40,8 @@ class StatusItem:
 
 def status_items(facts: StatusFacts) -> list[StatusItem]:
     """Return the entries, in order."""
-    return [*_sink_items(facts.sink), *_cost_items(facts), *_flag_items(facts)]
+    paused = [StatusItem("paused", "❚❚ paused: Space goes on", "The segment has ended; going on begins another.", True)]
+    return [*(paused if facts.is_paused else []), *_sink_items(facts.sink), *_cost_items(facts), *_flag_items(facts)]
 
 
 def _sink_items(sink: SinkInfo | None) -> list[StatusItem]:
@@ -107,8 +109,8 @@ def _percent(ratio: float) -> str:
 
 
 _ORDER: Final = (
-    "refresh", "sink", "display_time", "images", "engine", "gui", "telemetry", "software", "pacing", "simulated",
-    "lapped", "rec",
+    "paused", "refresh", "sink", "display_time", "images", "engine", "gui", "telemetry", "software", "pacing",
+    "simulated", "lapped", "rec",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.config.veoconfig import VeoConfig
+from app.core.vocabulary import PresentMode
 from app.gui.config_model import ConfigModel, LoadedPreset
 from app.gui.preset_controller import DEFAULTS
 
@@ -60,7 +61,7 @@ def test_edits_of_two_options_never_merge(model: ConfigModel) -> None:
 
 def test_loading_a_preset_is_undone_with_what_had_been_edited(model: ConfigModel) -> None:
     model.set_option("frame_queue_depth", 12)
-    model.load(LoadedPreset("low", VeoConfig(present_mode="MAILBOX")))
+    model.load(LoadedPreset("low", VeoConfig(present_mode=PresentMode.MAILBOX)))
     assert model.edits() == {}
     model.undo_stack.undo()
     assert (model.loaded.name, model.config.frame_queue_depth) == ("defaults", 12)

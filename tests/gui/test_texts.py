@@ -105,6 +105,7 @@ def test_the_status_line_names_refresh_sink_display_time_images_and_costs() -> N
         (StatusFacts(sink=SINK), "software Vulkan"),
         (StatusFacts(gpu_is_simulated=True), "GPU telemetry SIMULATED"),
         (StatusFacts(lapped=7), "7 records missed"),
+        (StatusFacts(is_paused=True), "❚❚ paused: Space goes on"),
     ],
 )
 def test_what_makes_numbers_doubtful_is_said_as_a_warning(facts: StatusFacts, text: str) -> None:

@@ -106,10 +106,15 @@ def test_space_pauses_and_goes_on_and_the_surface_stays_the_engine_s(play: Play)
     async def scenario(workbench: Workbench) -> None:
         await running(workbench)
         workbench.window.activateWindow()
-        for phase in (Phase.PAUSED, Phase.RUNNING):
-            workbench.window.actions_by_name["run"].trigger()
-            await until(lambda wanted=phase: workbench.runs.phase is wanted)
-            assert workbench.window.host.state.shows_picture
+        await until(workbench.window.isActiveWindow)
+        workbench.window.graphs.setFocus()
+        QTest.keyClick(workbench.window, Qt.Key.Key_Space)
+        await until(lambda: workbench.runs.phase is Phase.PAUSED)
+        assert workbench.window.host.state is PreviewState.PAUSED
+        assert not workbench.window.status.labels["paused"].isHidden()
+        QTest.keyClick(workbench.window, Qt.Key.Key_Space)
+        await until(lambda: workbench.runs.phase is Phase.RUNNING)
+        assert workbench.window.host.state is PreviewState.LIVE
 
     play(scenario)
 
