@@ -166,7 +166,7 @@ class MediaFileSource:
         """Say once, not in every loop, that the file is damaged or was cut off."""
         if not self._early_end_noted:
             self._early_end_noted = True
-            self._notices.append(f"{self._spec.location}: cut short or damaged ({reason.lower()}); played up to there")
+            self._notices.append(f"{self._spec.location}: cut short or damaged ({reason}); played up to there")
 
     def _deliver(self, packet: Packet[VideoStream]) -> int | None:
         """Wait until the packet's time and return it; None after `interrupt`."""

@@ -166,10 +166,10 @@ def test_a_loop_goes_on_without_a_gap(tmp_path: Path) -> None:
     assert source.take_notices() == []
 
 
-@pytest.mark.parametrize("suffix", [".ts", ".h264", ".avi", ".mkv", ".webm"])
+@pytest.mark.parametrize("suffix", [".ts", ".h264", ".avi", ".mkv", ".webm", ".mpg"])
 @pytest.mark.parametrize("free", [False, True])
 def test_every_container_loops(tmp_path: Path, suffix: str, free: bool) -> None:
-    codec = {".webm": "libvpx", ".avi": "mpeg4"}.get(suffix, "libx264")
+    codec = {".webm": "libvpx", ".avi": "mpeg4", ".mpg": "mpeg1video"}.get(suffix, "libx264")
     path = write_video(tmp_path / f"a{suffix}", Video(frames=9, codec=codec, options={"bf": "0"}))
     source = opened(path, loop=True, free=free)
     frames = play(source, 25)
@@ -463,6 +463,23 @@ def test_an_mp4_with_its_index_ahead_plays_up_to_the_cut(tmp_path: Path) -> None
     data = path.read_bytes()
     path.write_bytes(data[: len(data) * 3 // 4])
     assert 10 <= len(played(path)) < 60
+
+
+def test_a_file_damaged_beyond_reading_says_so_once_and_loops_what_is_there(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.apng", Video(96, 64, 16, codec="apng", pixel_format="rgb24"))
+    data = bytearray(path.read_bytes())
+    position = 0
+    for _ in range(7):
+        position = data.index(b"fcTL", position + 4)
+    struct.pack_into(">I", data, position - 4, 27)  # a frame header of an impossible length
+    path.write_bytes(data)
+    source = opened(path, loop=True)
+    frames = play(source, 25)
+    assert len(frames) == 25
+    assert max(number for number in numbers(frames) if number is not None) < 7
+    assert len([notice for notice in source.take_notices() if "cut short or damaged" in notice]) == 1
+    play(source, 25)
+    assert source.take_notices() == []
 
 
 def test_corrupt_packets_are_skipped_and_counted(tmp_path: Path) -> None:
