@@ -91,9 +91,9 @@ def print_result(result: Mapping[str, Any]) -> None:
         table.add_row(*row)
     console.print(table)
     for warning in result["warnings"]:
-        console.print(f"warning: {warning}", style="yellow", markup=False)
+        console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     for item in result["advice"]:
-        console.print(f"advice: {item['key']}: {item['text']}", markup=False)
+        console.print(f"advice: {item['key']}: {item['text']}", markup=False, soft_wrap=True)
 
 
 def _title(result: Mapping[str, Any]) -> str:

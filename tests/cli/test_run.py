@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from app.cli import main as cli_main
@@ -63,8 +65,9 @@ BAD_INPUT: dict[str, tuple[list[str], int, str]] = {
 
 
 @pytest.fixture
-def bad_files(tmp_path: Path) -> Path:
-    """A folder with the files that the table names."""
+def bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the table names, and a home for recordings in it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     for folder in ("folder", "taken"):
         (tmp_path / folder).mkdir()
     (tmp_path / "taken" / "manifest.json").write_text("{}")
@@ -82,7 +85,7 @@ def test_bad_input_gets_a_sentence_and_a_code_and_leaves_no_recording(case: str,
     assert (ended.returncode, ended.stdout) == (code, ""), said
     assert named in said
     assert "Traceback" not in said
-    assert not list(Path(os.environ["XDG_DATA_HOME"]).glob("veotuner/runs/*"))
+    assert not list((bad_files / "data").glob("veotuner/runs/*"))
 
 
 def test_the_result_on_standard_output_is_json_and_nothing_else(tmp_path: Path) -> None:
@@ -127,13 +130,9 @@ def test_a_source_that_ends_ends_the_run(tmp_path: Path, sample_video: Path) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_the_run_in_order_and_prints_its_results(tmp_path: Path, number: signal.Signals) -> None:
-    command = module_command("app", "run", SOURCE, "--sink", SINK, "--gpu", "none", "--json", "-", "--out", "run")
-    process = subprocess.Popen(
-        command, env=module_environment(), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for_entry(tmp_path / "run" / "events.jsonl", "EngineReady")
-    process.send_signal(number)
-    output, said = process.communicate(timeout=60)
+    with endless_run(tmp_path) as process:
+        process.send_signal(number)
+        output, said = process.communicate(timeout=60)
     assert process.returncode == INTERRUPTED, said
     assert_balanced(json.loads(output)["frames"])
     assert "Traceback" not in said
@@ -141,14 +140,10 @@ def test_ctrl_c_ends_the_run_in_order_and_prints_its_results(tmp_path: Path, num
 
 
 def test_an_engine_that_is_killed_fails_the_command_and_its_results_are_printed(tmp_path: Path) -> None:
-    command = module_command("app", "run", SOURCE, "--sink", SINK, "--gpu", "none", "--json", "-", "--out", "run")
-    process = subprocess.Popen(
-        command, env=module_environment(), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for_entry(tmp_path / "run" / "events.jsonl", "EngineReady")
-    (engine,) = children_of(process.pid)
-    os.kill(engine, signal.SIGKILL)
-    output, said = process.communicate(timeout=60)
+    with endless_run(tmp_path) as process:
+        (engine,) = psutil.Process(process.pid).children()
+        engine.kill()
+        output, said = process.communicate(timeout=60)
     assert process.returncode == FAILED
     assert "the engine ended by signal 9 (SIGKILL)" in one_line(said)
     assert json.loads(output)["schema"] == "veotuner-run/1"
@@ -195,12 +190,23 @@ def assert_balanced(frames: dict[str, Any]) -> None:
     assert frames["produced"] == frames["displayed"] + sum(frames["lost"].values()) + frames["in_flight"]
 
 
-def wait_for_entry(journal: Path, name: str) -> None:
+@contextlib.contextmanager
+def endless_run(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A `veotuner run` without an end, recorded into `folder/run`, whose engine is ready; gone with the block."""
+    command = module_command("app", "run", SOURCE, "--sink", SINK, "--gpu", "none", "--json", "-", "--out", "run")
+    with subprocess.Popen(
+        command, env=module_environment(), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            wait_for_entry(folder / "run" / "events.jsonl", "EngineReady", process)
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for_entry(journal: Path, name: str, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 60.0  # bounds a broken engine; nothing is measured
     while not (journal.exists() and name in journal.read_text()):
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, f"no {name}"
         time.sleep(0.05)
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
