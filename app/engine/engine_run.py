@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+import time
 from typing import Final
 
 from app.config.source_text import parse_source
@@ -60,12 +61,11 @@ def _run(start: StartRun, channel: Channel, ring: FrameRingWriter, outbox: Outbo
         loop = PresentLoop(source, sink, stages, link, doorbell, config, start.config_serial)
         outbox.post(EngineReady(source.info, sink.info))
         for text in filter(None, (notice, unbuilt_notice(config))):
-            outbox.post(EngineEvent("warning", "engine", text, 0))
-        _present(stages, loop, outbox)
+            outbox.post(EngineEvent("warning", "engine", text, time.monotonic_ns()))
+        _present(StatusReporter(source, sink, loop, stages, outbox), stages, loop, outbox)
 
 
-def _present(stages: Stages, loop: PresentLoop, outbox: Outbox) -> None:
-    status = StatusReporter(loop, stages, outbox)
+def _present(status: StatusReporter, stages: Stages, loop: PresentLoop, outbox: Outbox) -> None:
     _quieten_interpreter()
     stages.start()
     status.start()

@@ -33,7 +33,7 @@ from app.engine.scheduling import (
     plan_low_jitter,
 )
 from app.engine.segments import SegmentTracker
-from app.engine.sinks.sink import Sink
+from app.engine.sinks.sink import Capture, Sink
 from app.engine.sources.source import Source
 from app.engine.stages import Stages
 from app.ipc.frame_ring import FrameRingWriter
@@ -102,6 +102,7 @@ class PresentLoop:
         self._segments = SegmentTracker()
         self._playout = Playout()
         self._presented = 0
+        self._captures: list[Capture] = []
         self._held: Frame | None = None
         self._admitted: Frame | None = None
         self._paused = False
@@ -271,6 +272,8 @@ class PresentLoop:
             if frame.segment == 0:
                 frame.segment = self._segments.segment
             self._finish(frame, fate)
+        if self._captures:
+            self._report_captures()
         self._stages.ledger.publish(self._ring, self._sink.repeated(), time.monotonic_ns())
         self.cpu_ns = time.thread_time_ns()
 
@@ -341,7 +344,7 @@ class PresentLoop:
                 self._sink.resize(width, height)
                 self._report_sink_if_new("window resized")
             case CaptureFrame(path=path):
-                self._capture(Path(path))
+                self._start_capture(Path(path))
             case _:
                 self._report("warning", "control", f"unexpected command {type(command).__name__}")
 
@@ -373,13 +376,21 @@ class PresentLoop:
             self._sink.prepare(picture_format, needed)
             self._stages.slots.grow(needed)
 
-    def _capture(self, path: Path) -> None:
+    def _start_capture(self, path: Path) -> None:
         try:
-            frame_id = self._sink.capture(path)
+            self._captures.append(self._sink.start_capture(path))
         except SinkError as error:
             self._report("error", "capture", str(error))
-            return
-        self._outbox.post(FrameCaptured(str(path), frame_id, self._sink.info.width, self._sink.info.height))
+
+    def _report_captures(self) -> None:
+        for capture in [each for each in self._captures if each.done]:
+            self._captures.remove(capture)
+            try:
+                capture.finish()
+            except SinkError as error:
+                self._report("error", "capture", str(error))
+            else:
+                self._outbox.post(FrameCaptured(str(capture.path), capture.frame_id, capture.width, capture.height))
 
     # --- reports ------------------------------------------------------------------------------------------------------
 

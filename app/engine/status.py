@@ -1,4 +1,4 @@
-"""What the engine costs, twice a second."""
+"""What the engine costs and what its source and driver have to say, twice a second."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ import psutil
 
 from app.engine.outbox import Outbox
 from app.engine.present_loop import PresentLoop
+from app.engine.sinks.sink import Sink
+from app.engine.sources.source import Source
 from app.engine.stages import Stages
-from app.ipc.messages import EngineStatus
+from app.ipc.messages import EngineEvent, EngineStatus
 
 PERIOD_S: Final = 0.5
 
 
 class StatusReporter:
-    """A thread that wakes twice a second, reads CPU time and memory, and posts an `EngineStatus`."""
+    """A thread that wakes twice a second, reads CPU time and memory, and posts an `EngineStatus`.
 
-    def __init__(self, loop: PresentLoop, stages: Stages, outbox: Outbox) -> None:
+    It also passes on the notices of the source and the messages of the validation layer, as events.
+    """
+
+    def __init__(self, source: Source, sink: Sink, loop: PresentLoop, stages: Stages, outbox: Outbox) -> None:
+        self._source = source
+        self._sink = sink
+        self._validation_told = 0
         self._loop = loop
         self._stages = stages
         self._outbox = outbox
@@ -54,3 +62,14 @@ class StatusReporter:
                 )
             )
             before_ns, before_cpu_ns, before_loop_ns = now_ns, cpu_ns, loop_ns
+            self._pass_on_notices()
+        self._pass_on_notices()
+
+    def _pass_on_notices(self) -> None:
+        now_ns = time.monotonic_ns()
+        for notice in self._source.take_notices():
+            self._outbox.post(EngineEvent("warning", "source", notice, now_ns))
+        messages = self._sink.validation_messages()
+        for message in messages[self._validation_told :]:
+            self._outbox.post(EngineEvent("error", "validation", message, now_ns))
+        self._validation_told = len(messages)

@@ -39,6 +39,8 @@ _COUNTERS: Final[tuple[str, ...]] = (
     "updated_ns",
 )
 _COUNTER_COUNT: Final = len(_COUNTERS)
+_COUNTER_TRIES: Final = 10_000
+"""Publishing takes half a microsecond and a try about as long: this many in vain mean that the writer is dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ class FrameRingReader:
         self._records = np.frombuffer(self._memory, FRAME_DTYPE, capacity, HEADER_BYTES)
         self._capacity = int(capacity)
         self._next = 0 if from_start else int(self._words[_DONE_WORD])
+        self._last_counters = _counters_of([0] * _COUNTER_COUNT)
 
     @property
     def next_serial(self) -> int:
@@ -189,21 +192,17 @@ class FrameRingReader:
         return RingBatch(copy[first - oldest :], first, first - start)
 
     def counters(self) -> FrameCounters:
-        """Return the run's totals at the last time the engine published them."""
-        while True:
+        """Return the run's totals at the last time the engine published them.
+
+        An engine killed in the middle of publishing leaves a torn set for good: the last whole one is returned then.
+        """
+        for _ in range(_COUNTER_TRIES):
             before = self._signed[_COUNTER_SEQUENCE_WORD]
-            values = list(self._signed[_COUNTER_WORD : _COUNTER_WORD + _COUNTER_COUNT])
+            values = self._signed[_COUNTER_WORD : _COUNTER_WORD + _COUNTER_COUNT].tolist()
             if before % 2 == 0 and before == self._signed[_COUNTER_SEQUENCE_WORD]:
+                self._last_counters = _counters_of(values)
                 break
-        produced, displayed, *lost, repeated, in_flight, updated_ns = values
-        return FrameCounters(
-            produced=produced,
-            displayed=displayed,
-            lost=dict(zip(LOSS_CLASSES, lost, strict=True)),
-            repeated=None if repeated < 0 else repeated,
-            in_flight=in_flight,
-            updated_ns=updated_ns,
-        )
+        return self._last_counters
 
     def close(self) -> None:
         """Let go of the shared memory, so that the block can be closed."""
@@ -219,3 +218,15 @@ class FrameRingReader:
         if end - start == self._capacity or last <= first:
             return np.concatenate((self._records[first:], self._records[:last]))
         return self._records[first:last].copy()
+
+
+def _counters_of(values: list[int]) -> FrameCounters:
+    produced, displayed, *lost, repeated, in_flight, updated_ns = values
+    return FrameCounters(
+        produced=produced,
+        displayed=displayed,
+        lost=dict(zip(LOSS_CLASSES, lost, strict=True)),
+        repeated=None if repeated < 0 else repeated,
+        in_flight=in_flight,
+        updated_ns=updated_ns,
+    )

@@ -147,6 +147,15 @@ def test_counters_come_as_one_set(ring: Ring) -> None:
     assert (counters.repeated, counters.updated_ns) == (5, 42)
 
 
+def test_an_engine_killed_while_it_published_leaves_the_last_whole_set(ring: Ring) -> None:
+    reader = ring.reader()
+    ring.writer.write_counters(10, 9, [0] * len(LOSS_CLASSES), 0, 1, 1)
+    whole = reader.counters()
+    sequence = slice(24 * 8, 25 * 8)
+    ring.block.memory[sequence] = (int.from_bytes(ring.block.memory[sequence], "little") + 1).to_bytes(8, "little")
+    assert reader.counters() == whole
+
+
 def test_unknown_repeats_are_none_and_not_zero(ring: Ring) -> None:
     reader = ring.reader()
     ring.writer.write_counters(1, 1, [0] * len(LOSS_CLASSES), None, 0, 1)

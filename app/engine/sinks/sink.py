@@ -58,6 +58,32 @@ class Settled(NamedTuple):
     fate: Fate
 
 
+class Capture(Protocol):
+    """A picture on its way into a file.
+
+    Attributes:
+        path: the file. frame_id: the frame it shows. width, height: in pixels.
+    """
+
+    path: Path
+    frame_id: int
+    width: int
+    height: int
+
+    @property
+    def done(self) -> bool:
+        """Whether the file is written or the attempt has failed."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for the end.
+
+        Raises:
+            SinkError: the file could not be written, or the device was lost.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
     """What the configuration asks of a sink; a change is a rebuild."""
@@ -141,12 +167,16 @@ class Sink(Protocol):
         """Return how many refreshes showed a previous frame again so far; None where refreshes are not known."""
         ...
 
-    def capture(self, path: Path) -> int:
-        """Write the picture on the screen as PNG and return its frame id.
+    def start_capture(self, path: Path) -> Capture:
+        """Begin to write the picture on the screen as PNG, and return at once; a thread of its own does the work.
 
         Raises:
             SinkError: there is no picture, or nothing is drawn (`process=none`).
         """
+        ...
+
+    def validation_messages(self) -> list[str]:
+        """Return what the Vulkan validation layer said so far; empty without it. From any thread."""
         ...
 
     def close(self) -> None:

@@ -212,20 +212,14 @@ class SwapchainSink:
         """Return None: refreshes are not known here."""
         return None
 
-    def capture(self, path: Path) -> int:
-        """Write the last presented picture as PNG, at the size it has on the screen, and return its frame id.
+    def start_capture(self, path: Path) -> PendingCapture:
+        """Begin to write the last presented picture as PNG, at the size it has on the screen.
 
-        It returns when the file is there, which takes as long as several frames; `start_capture` returns at once.
+        It returns as soon as the GPU has its orders; a thread waits for it and writes the file.
 
         Raises:
-            SinkError: nothing was presented yet, or the file cannot be written.
+            SinkError: nothing was presented yet, or the device is lost.
         """
-        capture = self.start_capture(path)
-        capture.finish()
-        return capture.frame_id
-
-    def start_capture(self, path: Path) -> PendingCapture:
-        """Like `capture`, but return as soon as the GPU has its orders; a thread waits for it and writes the file."""
         if self._last is None or self._swapchain is None:
             raise SinkError("No picture has been presented yet; capture again when the preview runs.")
         context, frame_id = self._last.submission.context, self._last.frame_id

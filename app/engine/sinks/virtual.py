@@ -13,7 +13,7 @@ from app.core.errors import SinkError
 from app.core.vocabulary import DisplayTimeSource, PresentMode
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
-from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
+from app.engine.sinks.sink import Capture, RefreshGrid, Settled, SinkRequest
 from app.engine.sinks.virtual_display import VirtualDisplay
 from app.engine.vulkan.offscreen import OffscreenRenderer
 from app.ipc.messages import SinkInfo
@@ -134,8 +134,8 @@ class VirtualSink:
         """Return the refreshes that showed a frame again; None under IMMEDIATE, which ignores refreshes."""
         return None if self._request.present_mode is PresentMode.IMMEDIATE else self._display.repeated
 
-    def capture(self, path: Path) -> int:
-        """Write the image on the screen as PNG.
+    def start_capture(self, path: Path) -> Capture:
+        """Begin to write the image on the screen as PNG.
 
         Raises:
             SinkError: nothing is drawn or nothing is shown yet.
@@ -146,8 +146,13 @@ class VirtualSink:
         image, frame = self._display.shown_image, self._display.shown_frame
         if image is None or frame is None:
             raise SinkError("no frame is on the screen yet: try again when the preview runs")
-        self._renderer.capture(image, path)
-        return frame.frame_id
+        capture = self._renderer.start_capture(image, path)
+        capture.frame_id = frame.frame_id
+        return capture
+
+    def validation_messages(self) -> list[str]:
+        """Return what the validation layer said so far."""
+        return self._renderer.validation_messages() if self._renderer is not None else []
 
     def close(self) -> None:
         """Free the GPU's share."""

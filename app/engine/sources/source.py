@@ -52,6 +52,10 @@ class Source(Protocol):
         """
         ...
 
+    def take_notices(self) -> list[str]:
+        """Return what the user should know since the last call (repairs, damage), a sentence each; from any thread."""
+        ...
+
     def skip_to_now(self) -> None:
         """Forget the schedule: the next frame arrives now (after a pause), with no burst of what was missed."""
         ...

@@ -130,16 +130,12 @@ class OffscreenRenderer:
         """Wait until the GPU is done with a frame; False on time-out."""
         return self._renderer.wait(self._submission(ticket), timeout_ns)
 
-    def capture(self, image_index: int, path: Path) -> None:
-        """Write an image as PNG and return when the file is there. It must have been rendered into.
+    def start_capture(self, image_index: int, path: Path) -> PendingCapture:
+        """Begin to write an image that was rendered into as PNG; a thread waits for the GPU and writes the file.
 
         Raises:
-            SinkError: the file cannot be written, or the device is lost.
+            SinkError: the device is lost.
         """
-        self.start_capture(image_index, path).finish()
-
-    def start_capture(self, image_index: int, path: Path) -> PendingCapture:
-        """Like `capture`, but return at once; a thread waits for the GPU and writes the file."""
         capture = capture_target(self._renderer, self._targets[image_index], path)
         self._captures.add(capture)
         return capture

@@ -153,9 +153,11 @@ def test_a_capture_shows_the_last_presented_picture_at_the_size_on_the_screen(
 ) -> None:
     sink = open_sink(HeadlessSpec(64, 48))
     with pytest.raises(SinkError, match="capture again"):
-        sink.capture(tmp_path / "early.png")
+        sink.start_capture(tmp_path / "early.png")
     show(sink, 7)
-    assert sink.capture(tmp_path / "shown.png") == 6
+    capture = sink.start_capture(tmp_path / "shown.png")
+    capture.finish()
+    assert capture.frame_id == 6
     assert np.abs(read_png(tmp_path / "shown.png") - reference.convert(FORM, CODES)).max() <= 3
     assert len(show(sink, 5, first_id=7)) == 5
     pending = sink.start_capture(tmp_path / "later.png")
@@ -200,7 +202,7 @@ def test_a_capture_that_cannot_be_written_says_where(open_sink: OpenSink, tmp_pa
     sink = open_sink(HeadlessSpec(64, 48))
     show(sink, 1)
     with pytest.raises(SinkError, match=r"nowhere/shown\.png: cannot be written"):
-        sink.capture(tmp_path / "nowhere" / "shown.png")
+        sink.start_capture(tmp_path / "nowhere" / "shown.png").finish()
 
 
 def test_fifty_present_mode_changes_leave_nothing_behind(open_sink: OpenSink, x_display: str) -> None:

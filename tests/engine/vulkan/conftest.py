@@ -44,5 +44,5 @@ def draw(renderer: OffscreenRenderer, picture: Picture, path: Path) -> Bytes:
     renderer.prepare(picture.format, 1)
     renderer.upload(picture, 0)
     assert renderer.wait(renderer.render(0, 0), 10_000_000_000)
-    renderer.capture(0, path)
+    renderer.start_capture(0, path).finish()
     return read_png(path)

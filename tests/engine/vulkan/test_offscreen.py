@@ -87,7 +87,7 @@ def test_images_that_stay_over_a_rebuild_keep_their_picture(open_renderer: OpenR
     renderer = open_renderer(64, 48, images=2)
     before = draw(renderer, PICTURE, tmp_path / "before.png")
     renderer.rebuild(5)
-    renderer.capture(0, tmp_path / "after.png")
+    renderer.start_capture(0, tmp_path / "after.png").finish()
     assert np.array_equal(read_png(tmp_path / "after.png"), before)
     renderer.rebuild(1)
     assert renderer.live_objects()["Image"] == 1 + 3 * 3  # one target, three planes for three frames in flight
@@ -99,7 +99,7 @@ def test_a_capture_that_cannot_be_written_is_an_error_with_its_path(
     renderer = open_renderer(64, 48)
     draw(renderer, PICTURE, tmp_path / "good.png")
     with pytest.raises(SinkError, match="nowhere"):
-        renderer.capture(0, tmp_path / "nowhere" / "bad.png")
+        renderer.start_capture(0, tmp_path / "nowhere" / "bad.png").finish()
 
 
 def test_closing_twice_is_harmless_and_closing_leaves_nothing() -> None:
