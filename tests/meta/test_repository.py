@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,17 @@ def tracked_files() -> list[Path]:
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda requirement: requirement.name)
 def test_a_dependency_is_pinned_within_its_range(requirement: Requirement) -> None:
     assert pins()[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+@pytest.mark.parametrize("requirement", RUNTIME, ids=lambda requirement: requirement.name)
+def test_a_dependency_is_used(requirement: Requirement) -> None:
+    files = distribution(requirement.name).files or []
+    modules = {file.parts[0].partition(".")[0] for file in files if file.suffix in {".py", ".so"}}
+    imports = re.compile(
+        rf"^\s*(?:from|import)\s+(?:{'|'.join(modules)})\b|import_module\(\"(?:{'|'.join(modules)})\b", re.MULTILINE
+    )
+    sources = [file for folder in ("app", "widgets") for file in (ROOT / folder).rglob("*.py")]
+    assert any(imports.search(file.read_text()) for file in sources), f"nothing imports {sorted(modules)}"
 
 
 def test_the_pins_are_names_and_versions_only() -> None:
