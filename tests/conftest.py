@@ -18,7 +18,9 @@ pytest_plugins = [
 
 # The gate must give the same answer twice, so its examples are derived from the test itself, and a slow machine is no
 # failure. To look for new faults: pytest --hypothesis-profile=explore.
-hypothesis.settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "gate", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
 hypothesis.settings.load_profile("gate")
 
