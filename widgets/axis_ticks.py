@@ -10,14 +10,15 @@ _TIME_STEPS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60
 
 
 def value_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` round values from `low` to `high`, both ends included where they are round."""
+    """Return about `most` round values from `low` to `high`; both ends where there is room for one only."""
     span = high - low
     if not span > 0 or most < 1:
         return []
     decade = 10.0 ** math.floor(math.log10(span / most))
     step = next(step * decade for step in _STEPS if span / (step * decade) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [index * step for index in range(first, last + 1)]
+    ticks = [index * step for index in range(first, last + 1)]
+    return ticks if len(ticks) > 1 else [low, high]
 
 
 def tick_text(value: float) -> str:

@@ -45,6 +45,9 @@ class NumberTile(QFrame):
         font.setBold(True)
         self._value.setFont(font)
         self._lay_out()
+        small = self._basis.font()
+        small.setPointSizeF(small.pointSizeF() * 0.9)
+        self._basis.setFont(small)
         self._colour()
 
     def show_text(self, text: TileText) -> None:
@@ -76,13 +79,13 @@ class NumberTile(QFrame):
     def _lay_out(self) -> None:
         heading, numbers = QHBoxLayout(), QHBoxLayout()
         for row in (heading, numbers):
-            row.setSpacing(6)
+            row.setSpacing(5)
         heading.addWidget(self._title)
         heading.addWidget(self._basis, 1)
         numbers.addWidget(self._value)
         numbers.addWidget(self._reason, 1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 3, 8, 4)
+        layout.setContentsMargins(7, 3, 6, 4)
         layout.setSpacing(0)
         layout.addLayout(heading)
         layout.addLayout(numbers)

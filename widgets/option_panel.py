@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.config.options import Group, Option
+from widgets.icons import icon
 from widgets.option_row import OptionRow
 
 
@@ -33,6 +34,13 @@ class OptionPanel(QWidget):
         self._nothing = QLabel("No option matches; clear the search with Esc.")
         self._lay_out(notices)
         self.search.textChanged.connect(self._filter)
+        self._ink()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the palette."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_headings"):
+            self._ink()
 
     def show_values(self, values: Mapping[str, Any], loaded: Mapping[str, Any]) -> None:
         """Show the values of every option, and the loaded preset's."""
@@ -56,6 +64,11 @@ class OptionPanel(QWidget):
         if focused is None:
             return None
         return next((row.row for row in self.rows.values() if row.isAncestorOf(focused)), None)
+
+    def _ink(self) -> None:
+        arrow = icon("reset", self.palette())
+        for row in self.rows.values():
+            row.reset.setIcon(arrow)
 
     def _filter(self, text: str) -> None:
         for row in self.rows.values():

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from app.config.options import Kind, Option
-from widgets.icons import icon
 from widgets.option_controls import make_control
 from widgets.option_text import option_tip, option_value_text
 from widgets.theme import muted_colour, warning_colour
@@ -76,7 +75,6 @@ class OptionRow(QWidget):
         """Follow the palette."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_advice"):
-            self.reset.setIcon(icon("reset", self.palette()))
             self._show_notes()
 
     def _show_state(self) -> None:
@@ -111,7 +109,6 @@ class OptionRow(QWidget):
         self.setAccessibleName(self.row.key)
         self.name.setMinimumWidth(LABEL_WIDTH_PX)
         self.name.setBuddy(self.control.inputs()[0])
-        self.reset.setIcon(icon("reset", self.palette()))
         self.reset.setIconSize(QSize(14, 14))
         self.reset.setAutoRaise(True)
         self.reset.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
