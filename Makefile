@@ -25,7 +25,7 @@ bench:  ## ratios measured in turns in one run, written to build/bench.md
 	$(BIN)/python -m tests.bench
 
 schema: setup  ## write the JSON Schema of VeoConfig into assets/
-	$(BIN)/veotuner schema --out assets/VeoConfig.schema.json
+	$(BIN)/veotuner schema --output assets/veoconfig.schema.json
 
 shaders:  ## compile assets/shaders to SPIR-V
 	@packaging/setup.sh --test
