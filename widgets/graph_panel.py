@@ -97,7 +97,13 @@ class GraphPanel(QWidget):
         present = [name for name in names if source.curve(name).x.size]
         self._set(self._legend, _legend_text(present) if len(names) > 1 else "")
         self._missing.set_text(note.missing if present and len(present) < len(names) else "")
-        self._set(self._readout, _readout_text(source, names, sample))
+        where = f"frame {sample.frame_id} · " if sample is not None and self.spec.shows_losses else ""
+        self._set(self._readout, where + _readout_text(source, names, sample))
+
+    @property
+    def readout(self) -> str:
+        """The values that are shown beside the title."""
+        return self._readout.text()
 
     def _metrics(self, source: GraphSource) -> tuple[str, ...]:
         names = (*self.spec.left, *self.spec.right)

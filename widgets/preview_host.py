@@ -141,8 +141,9 @@ class PreviewHost(QWidget):
         return int(self.surface.winId())
 
     def device_size(self) -> QSize:
-        """Return the size of the surface in device pixels."""
-        return self.surface.device_size()
+        """Return the size of the surface in device pixels: it fills this widget, also while words are shown instead."""
+        ratio = self.devicePixelRatioF()
+        return QSize(round(self.width() * ratio), round(self.height() * ratio))
 
     def show_state(self, state: PreviewState, text: str = "") -> None:
         """Show the picture, or the words of a state; `text` is what happened."""

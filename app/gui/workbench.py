@@ -254,6 +254,8 @@ class Workbench(QObject):
     def _show_phase(self, phase: Phase) -> None:
         actions = self.window.actions_by_name
         run = actions["run"]
+        if phase is Phase.STARTING:
+            self.window.status.showMessage("starting the engine…", MESSAGE_MS)
         texts = {Phase.RUNNING: "&Pause", Phase.PAUSED: "&Go on"}
         run.setText(texts.get(phase, "&Run"))
         run.setEnabled(phase not in {Phase.STARTING, Phase.STOPPING})
@@ -281,6 +283,8 @@ class Workbench(QObject):
 
     def _tell_failure(self, text: str) -> None:
         self._last_failure = text
+        if self.runs.state is None and not self.runs.is_busy:
+            self.window.host.show_state(PreviewState.EMPTY)
         self.presenter.add_event(EventRow(None, "error", "failed", text))
         self._prompts.problems("That did not work", "The window and its options are as they were.", text.splitlines())
 

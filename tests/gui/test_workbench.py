@@ -147,6 +147,7 @@ def test_a_source_that_cannot_be_opened_is_told_and_the_next_one_plays(
         await workbench.until_shown()
         workbench.sources.play("synthetic:64x@60")
         assert "synthetic" in prompts.shown[0][1][0]
+        assert workbench.window.host.state is PreviewState.EMPTY
         workbench.sources.play(str(no_video))
         await until(lambda: workbench.runs.phase is Phase.FAILED)
         assert any("text.mp4" in text for _, _, text in workbench.window.events.rows)

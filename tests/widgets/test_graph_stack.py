@@ -81,10 +81,12 @@ def test_the_mouse_drags_the_view(stack: GraphStack, qtbot: QtBot) -> None:
     assert stack.pin is None
 
 
-def test_hovering_one_graph_moves_the_cursor_of_all(stack: GraphStack) -> None:
+def test_hovering_one_graph_shows_the_frame_under_the_cursor_in_all(stack: GraphStack, qtbot: QtBot) -> None:
     stack.panels["jitter"].plot.hovered.emit(55.0)
     cursors = [panel.plot.overlay.cursor_s for panel in stack.panels.values()]
     assert cursors == [pytest.approx(55.0, abs=1 / 60)] * 4
+    qtbot.waitUntil(lambda: "frame 3300" in stack.panels["interval"].readout)
+    assert stack.panels["jitter"].readout == "0.2500 ms"
     stack.panels["jitter"].plot.left.emit()
     assert all(math.isnan(panel.plot.overlay.cursor_s) for panel in stack.panels.values())
 
