@@ -81,7 +81,7 @@ def _rows(build: Path, environment: dict[str, str]) -> list[Row]:
 
 def _without_window(build: Path, environment: dict[str, str]) -> float:
     with tempfile.TemporaryDirectory(dir=build) as folder:
-        run_veotuner(RunCall(SOURCE, "x11:,960x540", SECONDS), Path(folder), environment)
+        run_veotuner(RunCall(SOURCE, "x11,960x540", SECONDS), Path(folder), environment)
         return _interval_sd_ms(Path(folder) / "run")
 
 
