@@ -7,6 +7,8 @@ from app.core.records import MISSING_COUNT
 from app.core.vocabulary import DisplayTimeSource
 from app.engine.picture import Picture
 
+_STAMPS_BEFORE_PRESENT = ("arrive_ns", "decode_start_ns", "decode_end_ns", "process_start_ns", "process_end_ns")
+
 
 class Frame:
     """The frame record in the making. Field names and units are those of `records.FRAME_DTYPE`.
@@ -14,7 +16,7 @@ class Frame:
     Exactly one stage owns a frame at a time, so no field needs a lock. `picture` is let go as soon as its bytes are
     uploaded; `slot` is the staging slot that holds them from then until the GPU has read it (-1: none). `playout_ns`
     is the due time before the render latency is added; `discontinuity` says why a segment must begin here, or "";
-    `present_number` counts the presents of a run.
+    `present_number` counts the presents of a run; `postponed_ns` is how much time the stamps already leave out.
     """
 
     __slots__ = (
@@ -39,6 +41,7 @@ class Frame:
         "image_index",
         "picture",
         "playout_ns",
+        "postponed_ns",
         "present_call_ns",
         "present_mode_granted",
         "present_mode_requested",
@@ -60,6 +63,14 @@ class Frame:
 
     def __init__(self) -> None:
         self.reset(0)
+
+    def put_off(self, by_ns: int) -> None:
+        """Move the stamps of the stages passed so far, because that much time has passed which shall not count."""
+        for name in _STAMPS_BEFORE_PRESENT:
+            stamp_ns: int = getattr(self, name)
+            if stamp_ns != NO_STAMP_NS:
+                setattr(self, name, stamp_ns + by_ns)
+        self.postponed_ns += by_ns
 
     def reset(self, frame_id: int) -> None:
         """Make this object a new frame of which nothing is known yet."""
@@ -93,6 +104,7 @@ class Frame:
         self.present_return_ns = NO_STAMP_NS
         self.displayed_ns = NO_STAMP_NS
         self.playout_ns = NO_STAMP_NS
+        self.postponed_ns = 0
         self.present_number = MISSING_COUNT
         self.discontinuity = ""
         self.picture = None

@@ -107,6 +107,7 @@ class PresentLoop:
         self._admitted: Frame | None = None
         self._paused = False
         self._occluded = False
+        self._halted_ns = 0
         self._stop_reason = ""
         self._sink_info = sink.info
         self._mode_requested = PRESENT_MODE_CODES[config.present_mode]
@@ -163,13 +164,16 @@ class PresentLoop:
             self._present_held()
 
     def _decide(self, frame: Frame) -> Decision:
+        now_ns = time.monotonic_ns()
+        if frame.arrive_ns > now_ns:  # decoded during a pause, before its time
+            return Decision(Step.WAIT, at_ns=frame.arrive_ns)
         if self._source.info.free_running:
             return PRESENT
         frame.due_ns = frame.playout_ns + self._latency_ns
         if self._config.latency_mode is LatencyMode.LOW_LATENCY:
             return PRESENT
         newer_ready = len(self._stages.frame_queue) > (0 if frame is self._held else 1)
-        return plan_low_jitter(frame.due_ns, time.monotonic_ns(), newer_ready, self._pacing, self._playout)
+        return plan_low_jitter(frame.due_ns, now_ns, newer_ready, self._pacing, self._playout)
 
     def _take(self, frame: Frame) -> bool:
         """Make the frame ours; False when the queue's policy dropped it while we looked."""
@@ -231,9 +235,7 @@ class PresentLoop:
         if self._segments.admit(frame):
             self._playout = Playout()
             self._note_sink()
-            self._outbox.post(
-                SegmentStarted(self._segments.segment, self._segments.t0_ns, self._segments.take_reason())
-            )
+            self._outbox.post(SegmentStarted(self._segments.segment, self._segments.t0_ns, self._segments.begin_reason))
         self._admitted = frame
 
     def _wait_for_frame(self) -> None:
@@ -260,6 +262,7 @@ class PresentLoop:
         self._make_slots()
         self._sink.prepare(wanted, self._stages.slots.count)
         self._report_sink_if_new("picture format changed")
+        self._put_off(time.monotonic_ns() - self._stages.handshake.asked_ns)
         self._stages.handshake.answer()
 
     # --- fates --------------------------------------------------------------------------------------------------------
@@ -305,12 +308,12 @@ class PresentLoop:
 
     # --- segments -----------------------------------------------------------------------------------------------------
 
-    def _end_segment(self, reason: str, next_reason: str, resumed_ns: int = NO_STAMP_NS) -> None:
+    def _end_segment(self, reason: str, next_reason: str) -> None:
         if self._segments.is_open:
             for settled in self._sink.drain(time.monotonic_ns() + _DRAIN_NS):
                 self._finish(settled.frame, settled.fate)
             self._outbox.post(SegmentEnded(self._segments.segment, time.monotonic_ns(), reason))
-        self._segments.end(next_reason, resumed_ns)
+        self._segments.end(next_reason)
         gc.collect()  # the only place: the collector is off while frames flow
 
     def _set_halted(self, paused: bool, occluded: bool) -> None:
@@ -318,11 +321,16 @@ class PresentLoop:
         self._paused, self._occluded = paused, occluded
         halted = paused or occluded
         if halted and not was_halted:
+            self._halted_ns = time.monotonic_ns()
             self._end_segment("paused" if paused else "window hidden", "resumed")
         elif was_halted and not halted:
-            self._source.skip_to_now()
-            self._segments.end("resumed", time.monotonic_ns())
+            self._put_off(time.monotonic_ns() - self._halted_ns)
             self._admitted = None
+
+    def _put_off(self, by_ns: int) -> None:
+        """Let the run go on as if this much time, which has just passed, had not."""
+        self._source.put_off(by_ns)
+        self._segments.put_off(by_ns)
 
     # --- commands -----------------------------------------------------------------------------------------------------
 

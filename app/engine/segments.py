@@ -15,8 +15,8 @@ class SegmentTracker:
     Used by the present thread only, so that pause, occlusion, stall and discontinuity are decided in one place. The
     playout time is `t0 + (pts − pts of the segment's first frame)`; the scheduler adds the render latency.
 
-    A frame that was held over a pause counts as arriving when the run went on: the stamps before that are taken out,
-    because time spent in a pause is no latency.
+    Time in a pause is no latency: the source puts its schedule off by the length of the pause, and a frame that was
+    held over it has its stamps moved by as much, so that the run goes on as if the clock had stood still.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class SegmentTracker:
         self._first_pts_ns = 0
         self._last_arrive_ns = NO_STAMP_NS
         self._last_pts_ns = 0
-        self._resumed_ns = NO_STAMP_NS
+        self._postponed_ns = 0
         self._begin_reason = "start"
         self._open = False
 
@@ -34,20 +34,20 @@ class SegmentTracker:
         """Whether a segment has begun and not ended."""
         return self._open
 
-    def end(self, next_reason: str, resumed_ns: int = NO_STAMP_NS) -> None:
-        """End the segment; the next frame admitted begins another, for `next_reason`.
-
-        Args:
-            resumed_ns: when the run goes on after a pause; frames that arrived before count as arriving then.
-        """
+    def end(self, next_reason: str) -> None:
+        """End the segment; the next frame admitted begins another, for `next_reason`."""
         self._open = False
         self._begin_reason = next_reason
-        self._resumed_ns = resumed_ns
+
+    def put_off(self, by_ns: int) -> None:
+        """Leave time out that has passed: frames delivered before have their stamps moved by as much."""
+        self._postponed_ns += by_ns
 
     def break_before(self, frame: Frame) -> str:
         """Return why a new segment must begin with this frame (a discontinuity, a stall), or ""."""
         if not self._open:
             return ""
+        self._bring_up_to_date(frame)
         if frame.discontinuity:
             return frame.discontinuity
         lag_ns = (frame.arrive_ns - self._last_arrive_ns) - (frame.pts_ns - self._last_pts_ns)
@@ -55,8 +55,7 @@ class SegmentTracker:
 
     def admit(self, frame: Frame) -> bool:
         """Place a frame in its segment and on the playout clock; True when it begins a new segment."""
-        if frame.arrive_ns < self._resumed_ns:
-            _arrive_anew(frame, self._resumed_ns)
+        self._bring_up_to_date(frame)
         begins = not self._open
         if begins:
             self._begin(frame)
@@ -66,8 +65,9 @@ class SegmentTracker:
         self._last_pts_ns = frame.pts_ns
         return begins
 
-    def take_reason(self) -> str:
-        """Return why the present segment began."""
+    @property
+    def begin_reason(self) -> str:
+        """Why the present segment began."""
         return self._begin_reason
 
     def _begin(self, frame: Frame) -> None:
@@ -76,8 +76,6 @@ class SegmentTracker:
         self.t0_ns = frame.arrive_ns
         self._first_pts_ns = frame.pts_ns
 
-
-def _arrive_anew(frame: Frame, resumed_ns: int) -> None:
-    frame.arrive_ns = resumed_ns
-    frame.decode_start_ns = frame.decode_end_ns = NO_STAMP_NS
-    frame.process_start_ns = frame.process_end_ns = NO_STAMP_NS
+    def _bring_up_to_date(self, frame: Frame) -> None:
+        if frame.postponed_ns != self._postponed_ns:
+            frame.put_off(self._postponed_ns - frame.postponed_ns)

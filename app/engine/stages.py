@@ -28,15 +28,21 @@ class FormatHandshake:
     """Lets the process thread ask the present thread to make the sink ready for another picture format.
 
     The present thread answers when every frame of the old format is out of the frame queue and the sink.
+
+    Attributes:
+        wanted: the format asked for; None when nothing is asked.
+        asked_ns: when it was asked for, CLOCK_MONOTONIC.
     """
 
     def __init__(self) -> None:
         self._answered = threading.Event()
         self.wanted: PictureFormat | None = None
+        self.asked_ns = 0
 
     def ask(self, picture_format: PictureFormat, doorbell: Doorbell) -> None:
         """Process thread: wait until the sink takes this format (or the run stops)."""
         self._answered.clear()
+        self.asked_ns = time.monotonic_ns()
         self.wanted = picture_format
         doorbell.ring()
         self._answered.wait()
@@ -135,6 +141,7 @@ class Stages:
         frame.pts_ns = delivery.pts_ns if delivery.pts_ns != NO_STAMP_NS else self._next_pts_ns
         self._next_pts_ns = frame.pts_ns + (interval_ns if interval_ns != NO_STAMP_NS else 0)
         frame.arrive_ns = delivery.arrive_ns
+        frame.postponed_ns = self._source.postponed_ns
         frame.decode_start_ns = delivery.decode_start_ns
         frame.decode_end_ns = delivery.decode_end_ns
         frame.discontinuity = delivery.discontinuity

@@ -46,17 +46,18 @@ def test_a_discontinuity_begins_a_segment_with_its_reason() -> None:
     reason = tracker.break_before(changed)
     tracker.end(reason)
     assert tracker.admit(changed)
-    assert (changed.segment, tracker.take_reason(), changed.playout_ns) == (2, reason, 16 * NS_PER_MS)
+    assert (changed.segment, tracker.begin_reason, changed.playout_ns) == (2, reason, 16 * NS_PER_MS)
 
 
-def test_a_frame_held_over_a_pause_arrives_when_the_run_goes_on() -> None:
+def test_time_in_a_pause_is_left_out_of_the_stamps_of_a_frame_held_over_it() -> None:
     tracker = SegmentTracker()
     tracker.admit(frame(0, 0))
-    tracker.end("resumed", 60 * NS_PER_S)
-    held, next_one = frame(16, 16), frame(33, 60_017)
+    tracker.end("resumed")
+    tracker.put_off(60 * NS_PER_S)
+    held, next_one = frame(16, 16), frame(33, 60_033)
+    next_one.postponed_ns = 60 * NS_PER_S
     assert tracker.admit(held)
     tracker.admit(next_one)
-    assert held.arrive_ns == held.playout_ns == 60 * NS_PER_S
-    assert (held.decode_start_ns, held.decode_end_ns) == (NO_STAMP_NS, NO_STAMP_NS)
-    assert next_one.playout_ns == 60 * NS_PER_S + 17 * NS_PER_MS
-    assert next_one.decode_start_ns != NO_STAMP_NS
+    assert held.arrive_ns == held.playout_ns == held.decode_end_ns == 60_016 * NS_PER_MS
+    assert held.process_start_ns == NO_STAMP_NS
+    assert next_one.playout_ns == next_one.arrive_ns == 60_033 * NS_PER_MS

@@ -43,10 +43,6 @@ class ArrivalSchedule:
         self._stall_probability = stall_probability
         self._stall_ns = stall_ns
         self._random = np.random.default_rng(seed)
-        self.restart()
-
-    def restart(self) -> None:
-        """Make the next frame the first of a new count, at 0; the random draws go on."""
         self._frame = 0
         self._last_ns = 0
         self._stall_end_ns = 0
@@ -75,6 +71,10 @@ class Arrival(NamedTuple):
     arrive_ns: int
     lost: bool = False
 
+    def later(self, by_ns: int) -> Arrival:
+        """Return the same arrival, put off."""
+        return self._replace(arrive_ns=self.arrive_ns + by_ns)
+
 
 class ArrivalBuffer:
     """What a schedule has delivered and the decoder has not yet taken.
@@ -93,13 +93,15 @@ class ArrivalBuffer:
         self._upcoming = Arrival(0, 0)
 
     def start(self, now_ns: int) -> None:
-        """Begin the schedule anew: the first frame that was not taken arrives now, the others by rate after it."""
-        first = self._waiting[0].number if self._waiting else self._upcoming.number
-        self._waiting.clear()
-        self._schedule.restart()
+        """Begin: the first frame arrives now, the others by rate after it."""
         self._origin_ns = now_ns
-        self._next_number = first
         self._upcoming = self._draw()
+
+    def put_off(self, by_ns: int) -> None:
+        """Let everything not taken yet arrive later by this much."""
+        self._origin_ns += by_ns
+        self._upcoming = self._upcoming.later(by_ns)
+        self._waiting = deque(arrival.later(by_ns) for arrival in self._waiting)
 
     @property
     def next_arrival_ns(self) -> int:

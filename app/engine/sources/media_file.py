@@ -22,7 +22,7 @@ from app.core.errors import SourceError
 from app.engine.picture import Picture, Plane
 from app.engine.sources.media_description import describe_media, nominal_rate_hz, picture_kind
 from app.engine.sources.media_opening import next_packet, open_media
-from app.engine.sources.pacing import MonotonicPacer, Pacer
+from app.engine.sources.pacing import MonotonicPacer, Pacer, Postponement
 from app.engine.sources.source import Delivery
 from app.engine.sources.timeline import Timeline
 from app.ipc.messages import SourceInfo
@@ -71,9 +71,8 @@ class MediaFileSource:
         time_base = stream.time_base or 1 / (rate_hz or FALLBACK_RATE_HZ)
         self._delivery_line = Timeline(time_base, self._interval_ns)
         self._picture_line = Timeline(time_base, self._interval_ns)
-        self._origin_ns = 0
-        self._restarted_ns = 0
-        self._restart_wanted = True
+        self._origin_ns: int | None = None
+        self._postponement = Postponement()
         self._interrupted = False
         self._finished = False
         self._reformatter = VideoReformatter()
@@ -102,17 +101,23 @@ class MediaFileSource:
             SourceError: the stream changed to a pixel format that cannot be shown.
         """
         while not self._interrupted:
+            self._apply_postponement()
             if self._ready:
-                return self._not_before_restart(self._ready.popleft())
+                return self._ready.popleft()
             if self._finished:
                 return None
             self._decode_next_packet()
         return None
 
-    def skip_to_now(self) -> None:
-        """Let the next packet arrive now and the schedule go on from it."""
-        self._restart_wanted = True
+    def put_off(self, by_ns: int) -> None:
+        """Put off all that is not delivered yet."""
+        self._postponement.add(by_ns)
         self._pacer.disturb()
+
+    @property
+    def postponed_ns(self) -> int:
+        """How far the last delivery was put off in all."""
+        return self._postponement.applied_ns
 
     def interrupt(self) -> None:
         """Make a blocked `next` return None soon."""
@@ -172,12 +177,11 @@ class MediaFileSource:
         """Wait until the packet's time and return it; None after `interrupt`."""
         offset_ns = self._delivery_line.place(self._decode_timestamp(packet))
         while not self._interrupted:
-            if self._restart_wanted:
-                self._restart_wanted = False
-                self._restarted_ns = self._pacer.now_ns()
-                self._origin_ns = self._restarted_ns - offset_ns
+            self._apply_postponement()
             if self._spec.free:
                 return self._pacer.now_ns()
+            if self._origin_ns is None:
+                self._origin_ns = self._pacer.now_ns() - offset_ns
             if self._pacer.wait_until_ns(self._origin_ns + offset_ns):
                 return self._origin_ns + offset_ns
         return None
@@ -304,16 +308,16 @@ class MediaFileSource:
                 "convert it, for example with: ffmpeg -i INPUT -pix_fmt yuv420p OUTPUT.mp4"
             ) from error
 
-    def _not_before_restart(self, delivery: Delivery) -> Delivery:
-        """Let pictures that were under way in the decoder when the schedule was moved count as delivered then."""
-        if self._restart_wanted:
-            self._restarted_ns = self._pacer.now_ns()
-        restarted_ns = self._restarted_ns
-        if delivery.arrive_ns < restarted_ns:
-            delivery.arrive_ns = restarted_ns
-            delivery.decode_start_ns = max(delivery.decode_start_ns, restarted_ns)
-            delivery.decode_end_ns = max(delivery.decode_end_ns, restarted_ns)
-        return delivery
+    def _apply_postponement(self) -> None:
+        """Move the schedule and the stamps of all that is under way by what it was put off since the last time."""
+        by_ns = self._postponement.take()
+        if not by_ns:
+            return
+        if self._origin_ns is not None:
+            self._origin_ns += by_ns
+        self._under_way.put_off(by_ns)
+        for delivery in self._ready:
+            delivery.put_off(by_ns)
 
     def _describe(self) -> SourceInfo:
         self._notices.extend(f"{self._spec.location}: {notice}" for notice in self._kind.notices)
@@ -351,6 +355,13 @@ class _UnderWay:
         if timestamp is not None:
             return self._by_timestamp.pop(timestamp, None)
         return self._without_timestamp.popleft() if self._without_timestamp else None
+
+    def put_off(self, by_ns: int) -> None:
+        """Move all stamps."""
+        for timestamp, (arrive_ns, start_ns) in self._by_timestamp.items():
+            self._by_timestamp[timestamp] = (arrive_ns + by_ns, start_ns + by_ns)
+        for index, (arrive_ns, start_ns) in enumerate(self._without_timestamp):
+            self._without_timestamp[index] = (arrive_ns + by_ns, start_ns + by_ns)
 
     def clear(self) -> None:
         """Forget everything, after the decoder was flushed."""

@@ -25,6 +25,24 @@ class Pacer(Protocol):
         ...
 
 
+class Postponement:
+    """How far a schedule is to be put off, and how far it has been: written by one thread each."""
+
+    def __init__(self) -> None:
+        self._wanted_ns = 0
+        self.applied_ns = 0
+
+    def add(self, by_ns: int) -> None:
+        """Put off further; the thread that pauses."""
+        self._wanted_ns += by_ns
+
+    def take(self) -> int:
+        """Return what has come since the last call, and count it as applied; the decode thread."""
+        by_ns = self._wanted_ns - self.applied_ns
+        self.applied_ns += by_ns
+        return by_ns
+
+
 class MonotonicPacer:
     """CLOCK_MONOTONIC. Returns about 0.1 ms late, the kernel's timer slack included (median measured on Linux 6).
 

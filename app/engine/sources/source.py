@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.core.clock import NO_STAMP_NS
 from app.engine.picture import Picture
 from app.ipc.messages import SourceInfo
 
@@ -31,6 +32,14 @@ class Delivery:
     key_frame: bool = False
     discontinuity: str = ""
 
+    def put_off(self, by_ns: int) -> None:
+        """Move the stamps, because that much time has passed which shall not count."""
+        self.arrive_ns += by_ns
+        if self.decode_start_ns != NO_STAMP_NS:
+            self.decode_start_ns += by_ns
+        if self.decode_end_ns != NO_STAMP_NS:
+            self.decode_end_ns += by_ns
+
 
 class Source(Protocol):
     """A stream of decoded frames, pulled by one decode thread.
@@ -56,8 +65,17 @@ class Source(Protocol):
         """Return what the user should know since the last call (repairs, damage), a sentence each; from any thread."""
         ...
 
-    def skip_to_now(self) -> None:
-        """Forget the schedule: the next frame arrives now (after a pause), with no burst of what was missed."""
+    def put_off(self, by_ns: int) -> None:
+        """Put off all that is not delivered yet: that much time has passed which shall not count (a pause).
+
+        From any thread. The schedule goes on as if the clock had stood still; nothing is skipped, nothing comes in a
+        burst.
+        """
+        ...
+
+    @property
+    def postponed_ns(self) -> int:
+        """How far the last delivery of `next` was put off in all; decode thread only."""
         ...
 
     def interrupt(self) -> None:

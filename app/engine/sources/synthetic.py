@@ -11,7 +11,7 @@ from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
 from app.core.test_pattern import Canvas, MovingPattern
 from app.engine.picture import ChromaLocation, Matrix, Picture, PictureFormat, Plane
 from app.engine.sources.arrival_schedule import Arrival, ArrivalBuffer, ArrivalSchedule
-from app.engine.sources.pacing import MonotonicPacer, Pacer
+from app.engine.sources.pacing import MonotonicPacer, Pacer, Postponement
 from app.engine.sources.source import Delivery
 from app.ipc.messages import SourceInfo
 
@@ -36,7 +36,8 @@ class SyntheticSource:
         # The decoder draws from its own stream of numbers, so that arrivals do not depend on what is decoded.
         self._random = np.random.default_rng([spec.seed, 1])
         self._free_number = 0
-        self._restart_wanted = True
+        self._postponement = Postponement()
+        self._started = False
         self._ended = False
         self._info = _info(spec, self._pattern.has_bar_code)
 
@@ -54,10 +55,15 @@ class SyntheticSource:
             return Delivery(None, self._pts_ns(arrival.number), arrival.arrive_ns, NO_STAMP_NS, NO_STAMP_NS)
         return self._decode(arrival)
 
-    def skip_to_now(self) -> None:
-        """Let the first frame that was not taken arrive now and start the schedule from it."""
-        self._restart_wanted = True
+    def put_off(self, by_ns: int) -> None:
+        """Put off all that is not taken yet."""
+        self._postponement.add(by_ns)
         self._pacer.disturb()
+
+    @property
+    def postponed_ns(self) -> int:
+        """How far the last delivery was put off in all."""
+        return self._postponement.applied_ns
 
     def interrupt(self) -> None:
         """Make a blocked `next` return None soon."""
@@ -74,13 +80,16 @@ class SyntheticSource:
 
     def _next_arrival(self) -> Arrival | None:
         if self._arrivals is None:
+            self._postponement.take()
             arrival = Arrival(self._free_number, self._pacer.now_ns())
             self._free_number += 1
             return None if self._ended else arrival
         while not self._ended:
-            if self._restart_wanted:
-                self._restart_wanted = False
+            if not self._started:
+                self._started = True
                 self._arrivals.start(self._pacer.now_ns())
+            if by_ns := self._postponement.take():
+                self._arrivals.put_off(by_ns)
             waiting = self._arrivals.take(self._pacer.now_ns())
             if waiting is not None:
                 return waiting
@@ -92,7 +101,7 @@ class SyntheticSource:
         picture = self._pool.picture(arrival.number)
         busy_ns = self._decode_time_ns()
         while busy_ns > 0 and not self._ended and not self._pacer.wait_until_ns(start_ns + busy_ns):
-            pass  # disturbed by skip_to_now: the frame in the decoder is finished all the same
+            pass  # disturbed by put_off: the frame in the decoder is finished all the same
         if self._ended:
             return None
         return Delivery(

@@ -132,18 +132,22 @@ def test_a_blocked_pipeline_finds_the_arrivals_where_the_schedule_put_them(tmp_p
     assert rest[0].decode_start_ns - first.arrive_ns >= 700 * MS
 
 
-def test_after_a_pause_nothing_arrives_before_the_resumption(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [1, 6, 7])
+def test_a_pause_puts_the_schedule_off_and_changes_nothing_else(tmp_path: Path, before: int) -> None:
     path = write_video(tmp_path / "a.mp4", Video(options={"bf": "2", "b-adapt": "0"}))
+    undisturbed = played(path)
     pacer = VirtualPacer()
     source = opened(path, pacer=pacer)
-    play(source, 7)
+    first = play(source, before)
     pacer.pass_ms(60_000)
-    source.skip_to_now()
-    resumed_ns = pacer.now_ns()
-    frames = play(source)
-    assert numbers(frames) == list(range(7, 30))
-    assert all(resumed_ns <= frame.arrive_ns <= frame.decode_start_ns <= frame.decode_end_ns for frame in frames)
-    assert frames[-1].arrive_ns - resumed_ns < 1000 * MS
+    source.put_off(60_000 * MS)
+    rest = play(source)
+    assert numbers(first + rest) == numbers(undisturbed)
+    origins = [frames[0].arrive_ns for frames in (undisturbed, first)]
+    expected = [frame.arrive_ns - origins[0] + 60_000 * MS for frame in undisturbed[before:]]
+    assert [frame.arrive_ns - origins[1] for frame in rest] == expected
+    assert all(frame.arrive_ns <= frame.decode_start_ns <= frame.decode_end_ns for frame in rest)
+    assert source.postponed_ns == 60_000 * MS
 
 
 def test_a_variable_frame_rate_is_kept(tmp_path: Path) -> None:
@@ -505,16 +509,6 @@ def test_a_stream_that_begins_in_the_middle_starts_at_its_first_picture(tmp_path
     read = [number for number in numbers(played(path)) if number is not None]
     assert read
     assert read == list(range(read[0], 40))
-
-
-def test_pictures_decoded_before_a_pause_count_as_arrived_at_the_resumption(tmp_path: Path) -> None:
-    pacer = VirtualPacer()
-    source = opened(write_video(tmp_path / "a.mp4", Video(options={"bf": "3", "b-adapt": "0"}, frames=8)), pacer=pacer)
-    play(source, 6)  # the end of the file gave out the last two together; one of them waits
-    pacer.pass_ms(5000)
-    source.skip_to_now()
-    resumed_ns = pacer.now_ns()
-    assert all(frame.arrive_ns == frame.decode_end_ns == resumed_ns for frame in play(source))
 
 
 def test_a_picture_stored_bottom_up_is_turned_the_right_way(tmp_path: Path) -> None:

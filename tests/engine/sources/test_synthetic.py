@@ -105,16 +105,16 @@ def test_the_decoder_does_not_change_what_arrives() -> None:
     assert [frame.arrive_ns for frame in quick] == [frame.arrive_ns for frame in slow]
 
 
-def test_after_a_pause_the_next_frame_arrives_now_without_a_burst() -> None:
+def test_a_pause_puts_the_schedule_off_and_changes_nothing_else() -> None:
     pacer = VirtualPacer()
     source = SyntheticSource(spec(), pacer)
-    deliveries(source, 3)
+    before = deliveries(source, 3)
     pacer.pass_ms(60_000)
-    source.skip_to_now()
-    resumed_ns = pacer.now_ns()
+    source.put_off(60_000 * MS)
     frames = deliveries(source, 3)
-    assert [frame.arrive_ns - resumed_ns for frame in frames] == [0, 10 * MS, 20 * MS]
+    assert [frame.arrive_ns - before[-1].arrive_ns - 60_000 * MS for frame in frames] == [10 * MS, 20 * MS, 30 * MS]
     assert [read_bar_code(luma(frame.picture)) for frame in frames] == [3, 4, 5]
+    assert source.postponed_ns == 60_000 * MS
 
 
 def test_a_free_source_delivers_when_asked_and_has_no_due_times() -> None:
