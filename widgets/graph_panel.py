@@ -86,7 +86,10 @@ class GraphPanel(QWidget):
         overlay.nominal = source.nominal_ms if self.spec.shows_losses else math.nan
         note = source.note(self.spec.id)
         overlay.message = "" if any(x.size for x, _ in visible.values()) else note.missing
-        self.plot.show_ticks(not overlay.message)
+        self.plot.show_ticks(
+            left=any(visible[name].x.size for name in self.spec.left if name in visible),
+            right=any(visible[name].x.size for name in self.spec.right),
+        )
         self.plot.refresh_overlay()
 
     def show_texts(self, source: GraphSource, sample: FrameSample | None) -> None:
@@ -124,7 +127,7 @@ class GraphPanel(QWidget):
             _, high = _extent([visible[name].y for name in self.spec.right if visible[name].y.size])
             plot.set_right_range(range_from_zero(plot.right_range, high, self.spec.right_least))
 
-    def _title_text(self, names: tuple[str, ...], source: str, simulated: bool) -> str:
+    def _title_text(self, names: tuple[str, ...], source: str, simulated: str) -> str:
         row = metric(names[0])
         title = f"{row.title} ({row.unit})" if self.spec.shows_losses else self.spec.title
         muted = muted_colour(self.palette())
@@ -132,7 +135,7 @@ class GraphPanel(QWidget):
         if source:
             parts.append(f'<span style="color:{muted}">{html.escape(source)}</span>')
         if simulated:
-            parts.append(f'<b style="color:{warning_colour(self.palette())}">SIMULATED</b>')
+            parts.append(f'<b style="color:{warning_colour(self.palette())}">{simulated} SIMULATED</b>')
         return " &nbsp;".join(parts)
 
     def _lay_out(self) -> None:

@@ -52,12 +52,12 @@ class GraphNote:
     Attributes:
         source: where the numbers come from, for the title.
         missing: why a curve or the whole graph is empty; "" when nothing is missing.
-        simulated: the numbers come from a simulation.
+        simulated: which of the numbers come from a simulation (`GPU`); "" for none.
     """
 
     source: str = ""
     missing: str = ""
-    simulated: bool = False
+    simulated: str = ""
 
 
 @dataclass(frozen=True, slots=True)

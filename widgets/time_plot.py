@@ -93,7 +93,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         self._range_s = (0.0, 1.0)
         self._left, self._right = AxisRange(0.0, 1.0), AxisRange(0.0, 1.0)
         self._right_ids = right_ids
-        self._has_ticks = True
+        self._has_ticks = (True, True)
         self._press: QPointF | None = None
         self._drag_x = 0.0
         self._view = pg.ViewBox(enableMenu=False, enableMouse=False)
@@ -146,10 +146,10 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
             y = self._left.low + y * ((self._left.high - self._left.low) / self._right.high)
         self._curves[curve_id].setData(x, y)
 
-    def show_ticks(self, shown: bool) -> None:
-        """Label the axes, or leave them bare where there is nothing to read off."""
-        if shown != self._has_ticks:
-            self._has_ticks = shown
+    def show_ticks(self, *, left: bool, right: bool) -> None:
+        """Label the axes, or leave one bare where there is nothing to read off."""
+        if (left, right) != self._has_ticks:
+            self._has_ticks = (left, right)
             self._apply_ticks()
 
     def refresh_overlay(self) -> None:
@@ -323,14 +323,14 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
     def _apply_ticks(self) -> None:
         self._left_axis.setTicks([[(value, tick_text(value)) for value in self._left_ticks()]])
         self._right_axis.setRange(*self._right)
-        labelled = self._right_ids and self._has_ticks
+        labelled = self._right_ids and self._has_ticks[1]
         values = value_ticks(*self._right, self._most_ticks()) if labelled else []
         self._right_axis.setTicks([[(value, tick_text(value)) for value in values]])
         self.resetCachedContent()  # the ground with its lines is drawn once and kept
         self.viewport().update()
 
     def _left_ticks(self) -> list[float]:
-        return value_ticks(*self._left, self._most_ticks()) if self._has_ticks else []
+        return value_ticks(*self._left, self._most_ticks()) if self._has_ticks[0] else []
 
     def _most_ticks(self) -> int:
         return max(1, int(self.height() / _TICK_SPACING_PX))

@@ -25,10 +25,13 @@ GRAPHS: Final = (
     ),
     GraphSpec(
         "bandwidth",
-        "Bandwidth (MB/s)",
-        "Bytes copied to the device in windows of half a second, and what the PCIe link carries (1 MB = 10⁶ bytes).",
-        ("upload_bandwidth_bytes_per_s", "pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"),
+        "Bandwidth (MB/s, PCIe right)",
+        "Left: bytes copied to the device, in windows of half a second. Right: what the PCIe link carries, for all "
+        "programs together. 1 MB = 10⁶ bytes.",
+        ("upload_bandwidth_bytes_per_s",),
+        ("pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"),
         left_least=1.0,
+        right_least=1.0,
     ),
     GraphSpec(
         "temperature",

@@ -176,9 +176,10 @@ class LiveSeries:
         """Return source, missing reason and simulation of a graph."""
         if graph_id in {"interval", "jitter"}:
             return GraphNote(self._interval_source(), _NO_FRAMES if not self._shown.rows.size else "")
+        simulated = self._gpu_is_simulated
         if graph_id == "bandwidth":
-            return GraphNote("", self._missing(("pcie_rx_bytes_per_s",)), self._gpu_is_simulated)
-        return GraphNote("", self._missing(("gpu_temperature_c", "gpu_clock_mhz")), self._gpu_is_simulated)
+            return GraphNote("", self._missing(("pcie_rx_bytes_per_s",)), "PCIe" if simulated else "")
+        return GraphNote("", self._missing(("gpu_temperature_c", "gpu_clock_mhz")), "GPU" if simulated else "")
 
     def sample_at(self, time_s: float) -> FrameSample | None:
         """Return the shown frame nearest to a time, with every metric there."""

@@ -220,7 +220,7 @@ class RunPresenter(QObject):
             redraw_interval_s=self._window.graphs.redraw_interval_s,
             sampler=self._sampler.cost() if self._sampler is not None else None,
             recorded_s=_recorded_s(state) if state else None,
-            gpu_is_simulated=self._live.note("temperature").simulated,
+            gpu_is_simulated=bool(self._live.note("temperature").simulated),
             lapped=self._live.lapped,
         )
 

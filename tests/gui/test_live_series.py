@@ -188,7 +188,9 @@ def test_a_simulated_gpu_is_called_simulated() -> None:
     live.begin(ORIGIN_NS)
     live.follow(None, Feed(reading("gpu_temperature_c", 61.0, provider="simulated")))
     live.pull()
-    assert live.note("temperature").simulated
+    assert live.note("temperature").simulated == "GPU"
+    assert live.note("bandwidth").simulated == "PCIe"
+    assert live.note("interval").simulated == ""
     assert live.newest_reading("gpu_temperature_c") == 61.0
 
 
