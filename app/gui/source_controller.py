@@ -30,12 +30,15 @@ class SourceController(QObject):
 
     Signals:
         failed(text): the source cannot be used, as a sentence.
+        notice(text): what is going on.
         chosen(text): another source.
+        progressed(text, ratio): how far a long piece of work is.
     """
 
     failed = Signal(str)
     notice = Signal(str)
     chosen = Signal(str)
+    progressed = Signal(str, float)
 
     def __init__(
         self,
@@ -125,12 +128,14 @@ class SourceController(QObject):
         task.add_done_callback(self._tasks.discard)
 
     async def _play_sample(self) -> None:
-        self.notice.emit("making the sample video…")
+        folder = platformdirs.user_cache_path("veotuner", appauthor=False)
         try:
-            sample = await self._runs.work(
-                lambda: ensure_sample(platformdirs.user_cache_path("veotuner", appauthor=False), lambda _ratio: None)
-            )
+            # Emitting from the worker thread is safe: the receiver lives in the GUI thread, so Qt queues the call.
+            sample = await self._runs.work(lambda: ensure_sample(folder, self._tell_progress))
         except (VeoTunerError, OSError) as error:
             self.failed.emit(f"the sample could not be made: {error}")
             return
         self.play(f"{sample}?loop")
+
+    def _tell_progress(self, ratio: float) -> None:
+        self.progressed.emit("making the sample video", ratio)

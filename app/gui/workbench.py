@@ -201,6 +201,7 @@ class Workbench(QObject):
             signal.connect(self._tell_notice)
         for signal in (self.sources.failed, self.captures.failed, self.runs.failed):
             signal.connect(self._tell_failure)
+        self.sources.progressed.connect(self._show_progress)
         self.presenter.phase_shown.connect(self._show_phase)
         self.sources.chosen.connect(lambda _text: self._fill_recent_sources())
         self.presets.recent_changed.connect(self._fill_recent_presets)
@@ -280,6 +281,9 @@ class Workbench(QObject):
     def _tell_notice(self, text: str) -> None:
         self.window.status.showMessage(text, MESSAGE_MS)
         self.presenter.add_event(EventRow(None, "info", "notice", text))
+
+    def _show_progress(self, what: str, ratio: float) -> None:
+        self.window.status.showMessage(f"{what}: {ratio * 100:.0f} %", MESSAGE_MS)
 
     def _tell_failure(self, text: str) -> None:
         self._last_failure = text

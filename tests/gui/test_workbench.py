@@ -167,6 +167,20 @@ def test_a_file_that_ends_leaves_its_graphs_and_offers_to_run_again(play: Play, 
     play(scenario)
 
 
+def test_one_button_plays_the_sample_and_tells_how_far_it_is_made(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        told: list[float] = []
+        workbench.sources.progressed.connect(lambda _what, ratio: told.append(ratio))
+        workbench.window.host.action_requested.emit("sample")
+        await until(lambda: workbench.runs.phase is Phase.RUNNING, 120.0)
+        assert workbench.sources.source.endswith(".mp4?loop")
+        assert told == sorted(told)
+        assert told[-1] == pytest.approx(1.0, abs=0.1)
+        await until(lambda: workbench.live.recent_records(10.0).size > 20)
+
+    play(scenario)
+
+
 def test_unsaved_changes_keep_the_window_open_when_the_user_says_cancel(play: Play, prompts: AnsweringPrompts) -> None:
     async def scenario(workbench: Workbench) -> None:
         workbench.model.set_option("frame_queue_depth", 12)
