@@ -42,7 +42,7 @@ def write_atomically(path: Path, data: bytes, keep_backup: bool = False) -> None
         os.replace(temporary, target)  # noqa: PTH105 - one module for every step, so that tests can break each
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
+            os.unlink(temporary)  # noqa: PTH108 - a step that tests break, as above
         raise
     _sync_folder(target.parent)
 
@@ -99,7 +99,7 @@ def _copy_owner_and_mode(descriptor: int, temporary: Path, previous: os.stat_res
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, previous.st_uid, previous.st_gid)
     # After the owner: changing that clears the set-id bits.
-    os.chmod(temporary, stat.S_IMODE(previous.st_mode))  # noqa: PTH101
+    os.chmod(temporary, stat.S_IMODE(previous.st_mode))  # noqa: PTH101 - a step that tests break, as above
 
 
 def _replace_backup(target: Path) -> None:
@@ -111,10 +111,10 @@ def _replace_backup(target: Path) -> None:
         except OSError:
             # No hard links there (FAT, some network shares): a synchronised copy serves.
             _write_new(temporary, target.read_bytes(), target.stat())
-        os.replace(temporary, backup_path(target))  # noqa: PTH105
+        os.replace(temporary, backup_path(target))  # noqa: PTH105 - a step that tests break, as above
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
+            os.unlink(temporary)  # noqa: PTH108 - a step that tests break, as above
         raise
 
 
@@ -137,4 +137,4 @@ def _remove_abandoned(target: Path) -> None:
                 continue
             with contextlib.suppress(OSError):
                 if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_AFTER_S:
-                    os.unlink(entry.path)  # noqa: PTH108
+                    os.unlink(entry.path)  # noqa: PTH108 - a step that tests break, as above

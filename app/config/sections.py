@@ -23,13 +23,13 @@ class MemoryTimings(ConfigObject):
     tCL: Annotated[  # noqa: N815 - the name on every data sheet and in the file
         int, Knob(meaning="Column address strobe latency.", unit="cycles", minimum=1, maximum=255, step=1)
     ]
-    tRCD: Annotated[  # noqa: N815
+    tRCD: Annotated[  # noqa: N815 - the name on every data sheet and in the file
         int, Knob(meaning="Row address to column address delay.", unit="cycles", minimum=1, maximum=255, step=1)
     ]
-    tRP: Annotated[  # noqa: N815
+    tRP: Annotated[  # noqa: N815 - the name on every data sheet and in the file
         int, Knob(meaning="Row precharge time.", unit="cycles", minimum=1, maximum=255, step=1)
     ]
-    tRAS: Annotated[  # noqa: N815
+    tRAS: Annotated[  # noqa: N815 - the name on every data sheet and in the file
         int, Knob(meaning="Row active time.", unit="cycles", minimum=1, maximum=255, step=1)
     ]
 

@@ -29,8 +29,11 @@ def wait_until(find: Callable[[], T | None]) -> T:
 
 def engine_of(window: psutil.Process) -> psutil.Process | None:
     for child in window.children():
-        if "app.engine" in child.cmdline() and child.num_threads() > 4:
-            return child
+        try:
+            if "app.engine" in child.cmdline() and child.num_threads() > 4:
+                return child
+        except psutil.Error:
+            continue  # a short-lived child that ended while it was looked at
     return None
 
 

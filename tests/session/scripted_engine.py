@@ -148,9 +148,10 @@ def short(engine: ScriptedEngine) -> int:
 
 
 def burst(engine: ScriptedEngine) -> int:
-    """Overtake any reader: 100 000 records into a ring of 65 536."""
+    """Overtake any reader: 400 000 records at half a million a second, where a reader that comes three times a second
+    finds room for 65 536."""
     engine.ready()
-    engine.burst(100_000)
+    engine.burst(400_000)
     engine.run_until_stopped()
     return 0
 

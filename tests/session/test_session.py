@@ -186,7 +186,7 @@ def test_produced_is_displayed_and_lost_and_in_flight_in_the_recording_too(scrip
 def test_a_recorder_that_is_lapped_counts_what_it_lost_and_says_so(scripted: Make, tmp_path: Path) -> None:
     session = scripted("burst", tmp_path / "run")
     session.start()
-    wait_for_frames(session, 100_000)
+    wait_for_frames(session, 400_000)
     state = session.wait_for(lambda state: state.lapped_records > 0, WAIT_S)
     assert state.lapped_records > 0
     session.stop()
