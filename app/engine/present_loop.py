@@ -28,6 +28,7 @@ from app.engine.scheduling import (
     Pacing,
     Playout,
     Step,
+    class_of_miss,
     note_presented,
     note_replaced,
     plan_low_jitter,
@@ -173,7 +174,10 @@ class PresentLoop:
         if self._config.latency_mode is LatencyMode.LOW_LATENCY:
             return PRESENT
         newer_ready = len(self._stages.frame_queue) > (0 if frame is self._held else 1)
-        return plan_low_jitter(frame.due_ns, now_ns, newer_ready, self._pacing, self._playout)
+        decision = plan_low_jitter(frame.due_ns, now_ns, newer_ready, self._pacing, self._playout)
+        if decision.fate is Fate.DEADLINE_MISSED:
+            return decision._replace(fate=class_of_miss(frame.arrive_ns, frame.due_ns, self._pacing))
+        return decision
 
     def _take(self, frame: Frame) -> bool:
         """Make the frame ours; False when the queue's policy dropped it while we looked."""

@@ -87,6 +87,12 @@ def plan_low_jitter(due_ns: int, now_ns: int, newer_ready: bool, pacing: Pacing,
     return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED) if is_late and newer_ready else PRESENT
 
 
+def class_of_miss(arrive_ns: int, due_ns: int, pacing: Pacing) -> Fate:
+    """Return whose fault a missed deadline is: the source's when the frame arrived too late for any pipeline."""
+    arrived_late = arrive_ns - due_ns > pacing.period_ns / 2
+    return Fate.SOURCE_LATE if arrived_late else Fate.DEADLINE_MISSED
+
+
 def predict_flip(now_ns: int, pacing: Pacing, playout: Playout) -> int:
     """Return the refresh that takes a frame presented now; `now_ns` itself where presents do not wait for one."""
     if pacing.grid is None or pacing.mode is PresentMode.IMMEDIATE:

@@ -12,6 +12,7 @@ from app.engine.scheduling import (
     Pacing,
     Playout,
     Step,
+    class_of_miss,
     note_presented,
     note_replaced,
     plan_low_jitter,
@@ -60,6 +61,11 @@ def test_a_late_frame_is_shown_at_once_while_nothing_newer_is_ready() -> None:
 
 def test_a_late_frame_is_given_up_for_a_newer_one() -> None:
     assert plan(5.0, now=5.2, newer=True) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+
+
+def test_a_miss_is_the_source_s_fault_when_the_frame_arrived_after_its_time() -> None:
+    assert class_of_miss(at(5.6), at(5.0), FIFO) is Fate.SOURCE_LATE
+    assert class_of_miss(at(5.4), at(5.0), FIFO) is Fate.DEADLINE_MISSED
 
 
 def test_half_a_refresh_late_is_not_late() -> None:
