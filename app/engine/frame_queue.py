@@ -70,10 +70,10 @@ class FrameQueue:
                 self._condition.wait()
             return None if self._closed or not self._frames else self._pop()
 
-    def head(self) -> Frame | None:
-        """Return the oldest frame without taking it, or None; never waits."""
+    def look(self, position: int = 0) -> Frame | None:
+        """Return the oldest frame or one behind it without taking it, None when there are fewer; never waits."""
         try:
-            return self._frames[0]
+            return self._frames[position]
         except IndexError:
             return None
 

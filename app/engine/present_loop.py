@@ -143,7 +143,7 @@ class PresentLoop:
     # --- one turn -----------------------------------------------------------------------------------------------------
 
     def _present_next(self) -> None:
-        frame = self._held if self._held is not None else self._stages.frame_queue.head()
+        frame = self._held if self._held is not None else self._stages.frame_queue.look()
         if frame is None:
             self._wait_for_frame()
             return
@@ -173,11 +173,15 @@ class PresentLoop:
         frame.due_ns = frame.playout_ns + self._latency_ns
         if self._config.latency_mode is LatencyMode.LOW_LATENCY:
             return PRESENT
-        newer_ready = len(self._stages.frame_queue) > (0 if frame is self._held else 1)
-        decision = plan_low_jitter(frame.due_ns, now_ns, newer_ready, self._pacing, self._playout)
+        decision = plan_low_jitter(frame.due_ns, now_ns, self._newer_due_ns(frame), self._pacing, self._playout)
         if decision.fate is Fate.DEADLINE_MISSED:
             return decision._replace(fate=class_of_miss(frame.arrive_ns, frame.due_ns, self._pacing))
         return decision
+
+    def _newer_due_ns(self, frame: Frame) -> int | None:
+        newer = self._stages.frame_queue.look(0 if frame is self._held else 1)
+        playout_ns = None if newer is None else self._segments.playout_of(newer)
+        return None if playout_ns is None else playout_ns + self._latency_ns
 
     def _take(self, frame: Frame) -> bool:
         """Make the frame ours; False when the queue's policy dropped it while we looked."""
@@ -208,11 +212,11 @@ class PresentLoop:
         """Return the frame to present now that an image is free: acquiring may have taken refreshes.
 
         While something newer is ready, a held frame that is late by now is given up, under LOW_LATENCY any held frame.
-        A newer one that is not due yet is waited for; that is a refresh or two at most.
+        A newer one that is not quite due yet is waited for.
         """
         assert self._held is not None
         frame = self._held
-        while (newer := self._stages.frame_queue.head()) is not None and not self._segments.break_before(newer):
+        while (newer := self._stages.frame_queue.look()) is not None and not self._segments.break_before(newer):
             fate = self._fate_beside_newer(frame)
             if fate is Fate.DISPLAYED or not self._stages.frame_queue.take(newer):
                 break

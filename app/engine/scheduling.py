@@ -66,15 +66,19 @@ class Playout(NamedTuple):
 PRESENT: Final = Decision(Step.PRESENT)
 
 
-def plan_low_jitter(due_ns: int, now_ns: int, newer_ready: bool, pacing: Pacing, playout: Playout) -> Decision:
+def plan_low_jitter(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: Pacing, playout: Playout) -> Decision:
     """Decide on the oldest ready frame under LOW_JITTER: it goes to the refresh nearest to its due time.
 
-    A frame late by more than half a refresh is shown at once while nothing newer is ready, else it is
-    `deadline_missed`. A frame in time whose refresh is already promised to an earlier frame in time (a source faster
-    than the refresh) is `superseded`.
+    A frame late by more than half a refresh is shown at once, unless a newer frame is ready whose own refresh it would
+    take: then it is `deadline_missed`. (A newer frame that waits for a later refresh is no reason to lose this one: a
+    24 fps frame that is 10 ms late can still be shown for 30 ms.) A frame in time whose refresh is already promised to
+    an earlier frame in time (a source faster than the refresh) is `superseded`.
+
+    Args:
+        newer_due_ns: due time of the next ready frame; None when there is none.
     """
     if pacing.grid is None or pacing.mode is PresentMode.IMMEDIATE:
-        return _plan_unaligned(due_ns, now_ns, newer_ready, pacing)
+        return _plan_unaligned(due_ns, now_ns, newer_due_ns, pacing)
     grid = pacing.grid
     target_ns = grid.nearest(due_ns - grid.delay_ns)
     if _is_taken(target_ns, pacing, playout) and not playout.last_was_late and now_ns < target_ns:
@@ -84,7 +88,9 @@ def plan_low_jitter(due_ns: int, now_ns: int, newer_ready: bool, pacing: Pacing,
         return Decision(Step.WAIT, at_ns=open_ns)
     flip_ns = predict_flip(now_ns, pacing, playout)
     is_late = flip_ns + grid.delay_ns - due_ns > grid.period_ns / 2 + _TOLERANCE_NS
-    return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED) if is_late and newer_ready else PRESENT
+    if is_late and newer_due_ns is not None and grid.nearest(newer_due_ns - grid.delay_ns) <= flip_ns + _TOLERANCE_NS:
+        return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+    return PRESENT
 
 
 def class_of_miss(arrive_ns: int, due_ns: int, pacing: Pacing) -> Fate:
@@ -144,11 +150,13 @@ def _is_taken(target_ns: int, pacing: Pacing, playout: Playout) -> bool:
     )
 
 
-def _plan_unaligned(due_ns: int, now_ns: int, newer_ready: bool, pacing: Pacing) -> Decision:
+def _plan_unaligned(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: Pacing) -> Decision:
     # A FIFO of unknown phase takes the first refresh after the call. Calling half a refresh early makes that the
     # refresh nearest to the due time.
     lead_ns = round(pacing.period_ns / 2) if pacing.paces_fifo and pacing.mode in _IN_ORDER else 0
     if now_ns < due_ns - lead_ns:
         return Decision(Step.WAIT, at_ns=due_ns - lead_ns)
     is_late = now_ns - due_ns > pacing.period_ns / 2
-    return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED) if is_late and newer_ready else PRESENT
+    if is_late and newer_due_ns is not None and newer_due_ns - lead_ns <= now_ns:
+        return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+    return PRESENT

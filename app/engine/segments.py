@@ -53,6 +53,12 @@ class SegmentTracker:
         lag_ns = (frame.arrive_ns - self._last_arrive_ns) - (frame.pts_ns - self._last_pts_ns)
         return f"the source stalled for {lag_ns / NS_PER_S:.1f} s" if lag_ns > STALL_NS else ""
 
+    def playout_of(self, frame: Frame) -> int | None:
+        """Return where a frame still in the queue stands on this segment's playout clock; None if it begins another."""
+        if not self._open or self.break_before(frame):
+            return None
+        return self.t0_ns + frame.pts_ns - self._first_pts_ns
+
     def admit(self, frame: Frame) -> bool:
         """Place a frame in its segment and on the playout clock; True when it begins a new segment."""
         self._bring_up_to_date(frame)

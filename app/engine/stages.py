@@ -23,6 +23,9 @@ from app.engine.picture import PictureFormat
 from app.engine.sinks.sink import Settled, Sink
 from app.engine.sources.source import Delivery, Source
 
+_CLOSE_CHECK_S = 0.2
+"""How often a wait looks whether the run has ended, so that no order of ask and close can hang it."""
+
 
 class FormatHandshake:
     """Lets the process thread ask the present thread to make the sink ready for another picture format.
@@ -38,18 +41,27 @@ class FormatHandshake:
         self._answered = threading.Event()
         self.wanted: PictureFormat | None = None
         self.asked_ns = 0
+        self._closed = threading.Event()
 
     def ask(self, picture_format: PictureFormat, doorbell: Doorbell) -> None:
         """Process thread: wait until the sink takes this format (or the run stops)."""
+        if self._closed.is_set():
+            return
         self._answered.clear()
         self.asked_ns = time.monotonic_ns()
         self.wanted = picture_format
         doorbell.ring()
-        self._answered.wait()
+        while not self._closed.is_set() and not self._answered.wait(_CLOSE_CHECK_S):
+            pass
 
     def answer(self) -> None:
-        """Present thread: the sink is ready, or will not be needed any more."""
+        """Present thread: the sink is ready."""
         self.wanted = None
+        self._answered.set()
+
+    def close(self) -> None:
+        """Present thread: the sink will not be needed any more."""
+        self._closed.set()
         self._answered.set()
 
 
@@ -107,7 +119,7 @@ class Stages:
         self.decode_queue.close()
         self.frame_queue.close()
         self.slots.close()
-        self.handshake.answer()
+        self.handshake.close()
         for thread in self._threads:
             thread.join(timeout=2.0)
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -64,7 +65,9 @@ class RunController(QObject):
     ) -> None:
         super().__init__(parent)
         self._make_session = make_session
-        self._base = RunRequest(source="", sink="", gpu=gpu, device=device, validation=validation)
+        self._base = RunRequest(
+            source="", sink="", gpu=gpu, device=device, validation=validation, window_pid=os.getpid()
+        )
         self._session: Session | None = None
         self._bridge: SessionBridge | None = None
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="session-worker")

@@ -78,7 +78,7 @@ class ActiveRun:
         self._told_lapped = 0
         self._refused = False
         with ExitStack() as undo:
-            telemetry = start_telemetry(request.gpu, config.device.gpu_uuid)
+            telemetry = start_telemetry(request.gpu, config.device.gpu_uuid, request.window_pid)
             self.sampler = telemetry.sampler
             undo.callback(self.sampler.stop)
             self._feed = self.sampler.subscribe()

@@ -43,6 +43,7 @@ class RunRequest:
         validation: load the Vulkan validation layer; its messages arrive as events.
         device: part of a Vulkan device name to prefer, "" for the best.
         warmup_s: first seconds that statistics leave out.
+        window_pid: the process that shows the run in a window, whose cost is read too; None without one.
     """
 
     source: str
@@ -53,6 +54,7 @@ class RunRequest:
     validation: bool = False
     device: str = ""
     warmup_s: float = 1.0
+    window_pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from app.core.errors import InvalidInputError, Problem
 from app.ipc.messages import EngineEvent
 from app.telemetry.gpus import AUTO, NO_GPU, choose_gpu_provider
 from app.telemetry.host import HostProvider
+from app.telemetry.provider import Provider
 from app.telemetry.sampler import Sampler
+from app.telemetry.window_cost import WindowCostProvider
 
 
 class StartedTelemetry(NamedTuple):
@@ -20,12 +22,13 @@ class StartedTelemetry(NamedTuple):
     notices: tuple[EngineEvent, ...]
 
 
-def start_telemetry(gpu: str, preferred_uuid: str | None) -> StartedTelemetry:
+def start_telemetry(gpu: str, preferred_uuid: str | None, window_pid: int | None = None) -> StartedTelemetry:
     """Start reading the host and a GPU.
 
     Args:
         gpu: `auto`, `none`, `simulated`, or the UUID or PCI address of a GPU.
         preferred_uuid: the GPU that the configuration names, taken first by `auto`.
+        window_pid: the process that shows the run in a window, if there is one.
 
     Raises:
         InvalidInputError: a GPU was named that cannot be read.
@@ -34,7 +37,12 @@ def start_telemetry(gpu: str, preferred_uuid: str | None) -> StartedTelemetry:
     if provider is None and gpu not in (AUTO, NO_GPU):
         hint = "give --gpu auto, or none for a run without GPU readings"
         raise InvalidInputError([Problem("gpu", gpu, f"cannot be read: {why_missing}", hint)])
-    sampler = Sampler([HostProvider()] if provider is None else [HostProvider(), provider])
+    providers: list[Provider] = [HostProvider()]
+    if window_pid is not None:
+        providers.append(WindowCostProvider(window_pid))
+    if provider is not None:
+        providers.append(provider)
+    sampler = Sampler(providers)
     sampler.start()
     if provider is not None:
         return StartedTelemetry(sampler, provider.label, ())

@@ -22,7 +22,7 @@ def make(frame_id: int) -> Frame:
 
 def ids(queue: FrameQueue) -> list[int]:
     taken = []
-    while (frame := queue.head()) is not None and queue.take(frame):
+    while (frame := queue.look()) is not None and queue.take(frame):
         taken.append(frame.frame_id)
     return taken
 
@@ -52,7 +52,7 @@ def test_a_dropping_queue_behaves_like_its_definition(
                     model.append(produced)
             produced += 1
         elif step == "take":
-            head = queue.head()
+            head = queue.look()
             assert (head.frame_id if head else None) == (model[0] if model else None)
             if head is not None:
                 assert queue.take(head)
@@ -114,7 +114,7 @@ def test_a_finished_queue_is_emptied_before_it_ends() -> None:
 def test_a_head_that_was_dropped_meanwhile_cannot_be_taken() -> None:
     queue = FrameQueue(1, OverflowPolicy.DROP_OLDEST)
     queue.put(make(0))
-    head = queue.head()
+    head = queue.look()
     assert head is not None
     queue.put(make(1))
     assert not queue.take(head)

@@ -30,8 +30,10 @@ def at(refreshes: float) -> int:
     return round(GRID.phase_ns + refreshes * T_NS)
 
 
-def plan(due: float, now: float, newer: bool = False, pacing: Pacing = FIFO, playout: Playout = IN_TIME) -> Decision:
-    return plan_low_jitter(at(due), at(now), newer, pacing, playout)
+def plan(
+    due: float, now: float, newer: float | None = None, pacing: Pacing = FIFO, playout: Playout = IN_TIME
+) -> Decision:
+    return plan_low_jitter(at(due), at(now), None if newer is None else at(newer), pacing, playout)
 
 
 @pytest.mark.parametrize(("due", "refresh"), [(5.0, 5), (4.6, 5), (5.4, 5), (5.6, 6)])
@@ -59,8 +61,15 @@ def test_a_late_frame_is_shown_at_once_while_nothing_newer_is_ready() -> None:
     assert plan(5.0, now=5.2).step is Step.PRESENT
 
 
-def test_a_late_frame_is_given_up_for_a_newer_one() -> None:
-    assert plan(5.0, now=5.2, newer=True) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+def test_a_late_frame_is_given_up_for_a_newer_one_whose_refresh_it_would_take() -> None:
+    assert plan(5.0, now=5.2, newer=6.0) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+
+
+def test_a_late_frame_is_shown_while_the_newer_one_waits_for_a_later_refresh() -> None:
+    assert plan(5.0, now=5.2, newer=7.0).step is Step.PRESENT
+    blind = Pacing(PresentMode.IMMEDIATE, None, T_NS)
+    assert plan(5.0, now=5.7, newer=7.5, pacing=blind).step is Step.PRESENT
+    assert plan(5.0, now=5.7, newer=5.6, pacing=blind).step is Step.DROP
 
 
 def test_a_miss_is_the_source_s_fault_when_the_frame_arrived_after_its_time() -> None:
@@ -69,13 +78,13 @@ def test_a_miss_is_the_source_s_fault_when_the_frame_arrived_after_its_time() ->
 
 
 def test_half_a_refresh_late_is_not_late() -> None:
-    assert plan(5.5, now=5.2, newer=True).step is Step.PRESENT
+    assert plan(5.5, now=5.2, newer=6.5).step is Step.PRESENT
 
 
 def test_of_two_frames_for_one_refresh_the_second_is_superseded() -> None:
     playout = note_presented(at(5.0), at(4.1), FIFO, IN_TIME)
-    assert plan(5.4, now=4.2, newer=True, playout=playout) == Decision(Step.DROP, fate=Fate.SUPERSEDED)
-    assert plan(5.4, now=4.2, newer=False, playout=playout) == Decision(Step.DROP, fate=Fate.SUPERSEDED)
+    assert plan(5.4, now=4.2, newer=5.9, playout=playout) == Decision(Step.DROP, fate=Fate.SUPERSEDED)
+    assert plan(5.4, now=4.2, playout=playout) == Decision(Step.DROP, fate=Fate.SUPERSEDED)
 
 
 def test_mailbox_leaves_superseding_to_the_display() -> None:
@@ -88,9 +97,9 @@ def test_after_a_late_frame_the_next_makes_up_for_it() -> None:
     """The refresh of frame 6 went to late frame 5: 6 is given up if 7 is ready, so that 7 is in time."""
     late = note_presented(at(5.0), at(5.2), FIFO, IN_TIME)
     assert late.last_was_late
-    assert plan(6.0, now=5.3, newer=True, playout=late) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
-    assert plan(6.0, now=5.3, newer=False, playout=late).step is Step.PRESENT
-    assert plan(7.0, now=5.3, newer=True, playout=late).step is Step.WAIT
+    assert plan(6.0, now=5.3, newer=7.0, playout=late) == Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
+    assert plan(6.0, now=5.3, playout=late).step is Step.PRESENT
+    assert plan(7.0, now=5.3, newer=8.0, playout=late).step is Step.WAIT
 
 
 def test_immediate_presents_when_due_whatever_the_refresh() -> None:
@@ -130,10 +139,11 @@ def test_an_undisturbed_source_is_shown_within_half_a_refresh_of_due_or_supersed
     flips: list[int] = []
     for number in range(60):
         due_ns = round(1_000_000_000 + (phase + 4) * period_ns + number * 1e9 / rate_hz)
-        decision = plan_low_jitter(due_ns, now_ns, True, pacing, playout)
+        newer_ns = round(due_ns + 1e9 / rate_hz)
+        decision = plan_low_jitter(due_ns, now_ns, newer_ns, pacing, playout)
         if decision.step is Step.WAIT:
             now_ns = decision.at_ns
-            decision = plan_low_jitter(due_ns, now_ns, True, pacing, playout)
+            decision = plan_low_jitter(due_ns, now_ns, newer_ns, pacing, playout)
         if decision.step is Step.DROP:
             assert decision.fate is Fate.SUPERSEDED
             assert rate_hz > refresh_hz - 1e-6
@@ -146,16 +156,22 @@ def test_an_undisturbed_source_is_shown_within_half_a_refresh_of_due_or_supersed
         assert flips == sorted(set(flips))
 
 
-@given(st.floats(-3, 3), st.floats(0.1, 20), st.booleans(), st.sampled_from(list(PresentMode)), st.booleans())
+@given(
+    st.floats(-3, 3),
+    st.floats(0.1, 20),
+    st.one_of(st.none(), st.floats(0.1, 25)),
+    st.sampled_from(list(PresentMode)),
+    st.booleans(),
+)
 def test_a_decision_is_always_possible_and_a_wait_ends_in_the_future(
-    late: float, due: float, newer: bool, mode: PresentMode, known: bool
+    late: float, due: float, newer: float | None, mode: PresentMode, known: bool
 ) -> None:
     pacing = Pacing(mode, GRID if known else None, T_NS)
     decision = plan(due, now=due + late, newer=newer, pacing=pacing)
     if decision.step is Step.WAIT:
         assert decision.at_ns > at(due + late)
     if decision.step is Step.DROP:
-        assert newer
+        assert newer is not None
 
 
 def test_a_frame_that_missed_its_refresh_pushes_back_what_is_queued_behind_it() -> None:
