@@ -19,7 +19,7 @@ from app.session.session_state import RunRequest
 
 
 def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads them
-    source: Annotated[str, typer.Argument(help="A file or URL, with ?free and ?loop; or synthetic:WxH@FPS[,…].")],
+    source: Annotated[str, typer.Argument(help="A file, with ?free and ?loop; or synthetic:WxH@FPS[,…].")],
     sink: Annotated[str, typer.Option(help="virtual:HZ[,…], headless[:WxH] or x11[:WINDOW][,WxH].")] = "virtual:60",
     seconds: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, with the source.", min=0.1)

@@ -57,7 +57,7 @@ class InvalidInputError(VeoTunerError):
 
 
 class SourceError(VeoTunerError):
-    """A source cannot be opened or broke off: the text names the file or URL, the fault and the cure."""
+    """A source cannot be opened or broke off: the text names the file, the fault and the cure."""
 
 
 class SinkError(VeoTunerError):

@@ -33,7 +33,7 @@ class GuiArguments:
 def parse_arguments(arguments: Sequence[str]) -> GuiArguments:
     """Return the arguments; ends the process with a message and code 2 when they cannot be understood."""
     parser = argparse.ArgumentParser("veotuner gui", description="Tune a live GPU preview in a window.")
-    parser.add_argument("--source", help="what to play: a file or URL, or synthetic:WxH@FPS")
+    parser.add_argument("--source", help="what to play: a file, with ?free and ?loop, or synthetic:WxH@FPS")
     parser.add_argument("--config", type=Path, metavar="FILE", help="VeoConfig.json to start with")
     parser.add_argument("--run-for", type=_seconds, metavar="SECONDS", dest="run_for_s", help="close by itself")
     parser.add_argument("--screenshot", type=Path, metavar="PNG", help="picture of the window, before it closes")
