@@ -167,7 +167,11 @@ def test_a_file_that_ends_leaves_its_graphs_and_offers_to_run_again(play: Play, 
     play(scenario)
 
 
-def test_one_button_plays_the_sample_and_tells_how_far_it_is_made(play: Play) -> None:
+def test_one_button_plays_the_sample_and_tells_how_far_it_is_made(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # where no other test has made it before
+
     async def scenario(workbench: Workbench) -> None:
         told: list[float] = []
         workbench.sources.progressed.connect(lambda _what, ratio: told.append(ratio))
