@@ -2,67 +2,95 @@
 
 from __future__ import annotations
 
+import ctypes
+from typing import Final
+
 from app.core.clock import NO_STAMP_NS
-from app.core.records import MISSING_COUNT
-from app.core.vocabulary import DisplayTimeSource
+from app.core.records import FRAME_DTYPE, FRAME_LAYOUT, empty_frames
 from app.engine.picture import Picture
 
-_STAMPS_BEFORE_PRESENT = ("arrive_ns", "decode_start_ns", "decode_end_ns", "process_start_ns", "process_end_ns")
+_C_TYPES: Final = {
+    "Q": ctypes.c_uint64,
+    "q": ctypes.c_int64,
+    "I": ctypes.c_uint32,
+    "i": ctypes.c_int32,
+    "h": ctypes.c_int16,
+    "B": ctypes.c_uint8,
+    "b": ctypes.c_int8,
+}
+_STAMPS_BEFORE_PRESENT: Final = (
+    "arrive_ns",
+    "decode_start_ns",
+    "decode_end_ns",
+    "process_start_ns",
+    "process_end_ns",
+)
 
 
-class Frame:
-    """The frame record in the making. Field names and units are those of `records.FRAME_DTYPE`.
+class Frame(ctypes.LittleEndianStructure):
+    """A frame, which is its own record: the fields of `records.FRAME_DTYPE` lie in memory as the ring wants them.
 
-    Exactly one stage owns a frame at a time, so no field needs a lock. `picture` is let go as soon as its bytes are
-    uploaded; `slot` is the staging slot that holds them from then until the GPU has read it (-1: none). `playout_ns`
-    is the due time before the render latency is added; `discontinuity` says why a segment must begin here, or "";
-    `present_number` counts the presents of a run; `postponed_ns` is how much time the stamps already leave out.
+    Writing the record is therefore one copy of 172 bytes: 5 µs after a sleep, where packing 32 Python integers took
+    12 to 25. Setting a field costs 40 ns. Units and missing values are those of `FRAME_DTYPE`.
+
+    Exactly one stage owns a frame at a time, so no field needs a lock.
+
+    Attributes (beside the record's fields):
+        picture: let go as soon as its bytes are uploaded.
+        slot: staging slot that holds those bytes from then until the GPU has read them; -1 for none.
+        playout_ns: due time before the render latency is added; `NO_STAMP_NS` until the frame has a segment.
+        postponed_ns: how much time the stamps leave out already.
+        present_number: position among the presents of the run; -1 before.
+        discontinuity: why a segment must begin here, or "".
     """
 
-    __slots__ = (
-        "acquire_end_ns",
-        "acquire_start_ns",
-        "arrive_ns",
-        "bytes_uploaded",
-        "decode_end_ns",
-        "decode_queue_in",
-        "decode_queue_out",
-        "decode_start_ns",
-        "discontinuity",
-        "display_time_source",
-        "displayed_ns",
-        "due_ns",
-        "flags",
-        "frame_id",
-        "frame_queue_in",
-        "frame_queue_out",
-        "gpu_end_ns",
-        "gpu_start_ns",
-        "image_index",
-        "picture",
-        "playout_ns",
-        "postponed_ns",
-        "present_call_ns",
-        "present_mode_granted",
-        "present_mode_requested",
-        "present_number",
-        "present_return_ns",
-        "process_end_ns",
-        "process_start_ns",
-        "pts_ns",
-        "refreshes",
-        "segment",
-        "slot",
-        "source_interval_ns",
-        "submit_ns",
-    )
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = [(name, _C_TYPES[code]) for name, code in FRAME_LAYOUT]
 
     frame_id: int
     segment: int
-    picture: Picture | None
+    config_serial: int
+    fate: int
+    flags: int
+    present_mode_requested: int
+    present_mode_granted: int
+    display_time_source: int
+    image_index: int
+    decode_queue_in: int
+    decode_queue_out: int
+    frame_queue_in: int
+    frame_queue_out: int
+    source_index: int
+    refreshes: int
+    source_interval_ns: int
+    bytes_uploaded: int
+    pts_ns: int
+    arrive_ns: int
+    decode_start_ns: int
+    decode_end_ns: int
+    process_start_ns: int
+    process_end_ns: int
+    due_ns: int
+    acquire_start_ns: int
+    acquire_end_ns: int
+    submit_ns: int
+    gpu_start_ns: int
+    gpu_end_ns: int
+    present_call_ns: int
+    present_return_ns: int
+    displayed_ns: int
 
-    def __init__(self) -> None:
-        self.reset(0)
+    picture: Picture | None
+    slot: int
+    playout_ns: int
+    postponed_ns: int
+    present_number: int
+    discontinuity: str
+
+    def __init__(self, frame_id: int = 0) -> None:
+        super().__init__()
+        self.reset(frame_id)
 
     def put_off(self, by_ns: int) -> None:
         """Move the stamps of the stages passed so far, because that much time has passed which shall not count."""
@@ -74,38 +102,16 @@ class Frame:
 
     def reset(self, frame_id: int) -> None:
         """Make this object a new frame of which nothing is known yet."""
+        ctypes.memmove(ctypes.byref(self), _BLANK, FRAME_DTYPE.itemsize)
         self.frame_id = frame_id
-        self.segment = 0
-        self.flags = 0
-        self.present_mode_requested = 0
-        self.present_mode_granted = 0
-        self.display_time_source: int = DisplayTimeSource.NONE
-        self.image_index = MISSING_COUNT
-        self.decode_queue_in = MISSING_COUNT
-        self.decode_queue_out = MISSING_COUNT
-        self.frame_queue_in = MISSING_COUNT
-        self.frame_queue_out = MISSING_COUNT
-        self.refreshes = MISSING_COUNT
-        self.source_interval_ns = NO_STAMP_NS
-        self.bytes_uploaded = 0
-        self.pts_ns = NO_STAMP_NS
-        self.arrive_ns = NO_STAMP_NS
-        self.decode_start_ns = NO_STAMP_NS
-        self.decode_end_ns = NO_STAMP_NS
-        self.process_start_ns = NO_STAMP_NS
-        self.process_end_ns = NO_STAMP_NS
-        self.due_ns = NO_STAMP_NS
-        self.acquire_start_ns = NO_STAMP_NS
-        self.acquire_end_ns = NO_STAMP_NS
-        self.submit_ns = NO_STAMP_NS
-        self.gpu_start_ns = NO_STAMP_NS
-        self.gpu_end_ns = NO_STAMP_NS
-        self.present_call_ns = NO_STAMP_NS
-        self.present_return_ns = NO_STAMP_NS
-        self.displayed_ns = NO_STAMP_NS
-        self.playout_ns = NO_STAMP_NS
-        self.postponed_ns = 0
-        self.present_number = MISSING_COUNT
-        self.discontinuity = ""
         self.picture = None
         self.slot = -1
+        self.playout_ns = NO_STAMP_NS
+        self.postponed_ns = 0
+        self.present_number = -1
+        self.discontinuity = ""
+
+
+_BLANK: Final = empty_frames(1).tobytes()
+
+assert ctypes.sizeof(Frame) == FRAME_DTYPE.itemsize

@@ -18,42 +18,11 @@ class RecordWriter:
         self._count = 0
 
     def write(self, frame: Frame, fate: Fate, config_serial: int) -> None:
-        """Append the record of a settled frame, in the field order of `records.FRAME_DTYPE`."""
+        """Append the record of a settled frame."""
         started_ns = time.perf_counter_ns()
-        self._ring.write(
-            frame.frame_id,
-            frame.segment,
-            config_serial,
-            fate,
-            frame.flags,
-            frame.present_mode_requested,
-            frame.present_mode_granted,
-            frame.display_time_source,
-            frame.image_index,
-            frame.decode_queue_in,
-            frame.decode_queue_out,
-            frame.frame_queue_in,
-            frame.frame_queue_out,
-            0,  # source_index: one source a run
-            frame.refreshes,
-            frame.source_interval_ns,
-            frame.bytes_uploaded,
-            frame.pts_ns,
-            frame.arrive_ns,
-            frame.decode_start_ns,
-            frame.decode_end_ns,
-            frame.process_start_ns,
-            frame.process_end_ns,
-            frame.due_ns,
-            frame.acquire_start_ns,
-            frame.acquire_end_ns,
-            frame.submit_ns,
-            frame.gpu_start_ns,
-            frame.gpu_end_ns,
-            frame.present_call_ns,
-            frame.present_return_ns,
-            frame.displayed_ns,
-        )
+        frame.fate = fate
+        frame.config_serial = config_serial
+        self._ring.write(bytes(frame))
         self._cost_ns += time.perf_counter_ns() - started_ns
         self._count += 1
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from app.core.records import FRAME_DTYPE, FRAME_RECORD_VERSION, FRAME_STRUCT, FrameArray
+from app.core.records import FRAME_DTYPE, FRAME_RECORD_VERSION, FrameArray
 from app.core.vocabulary import LOSS_CLASSES, Fate
 from app.ipc.shared_block import SharedBlock
 
@@ -23,6 +23,7 @@ HEADER_BYTES: Final = 4096
 DEFAULT_CAPACITY: Final = 65536
 """Records kept: nine minutes at 120 fps, thirteen seconds at 5 000 fps; 11 MiB."""
 
+_RECORD_BYTES: Final = FRAME_DTYPE.itemsize
 _MAGIC: Final = 0x56454F54554E4552  # "VEOTUNER"
 _IDENTITY = struct.Struct("<QIIQ")  # magic, record version, record bytes, capacity
 _BEGUN_WORD: Final = 8  # index of the 64-bit word in the header, one cache line behind the identity
@@ -85,7 +86,6 @@ class FrameRingWriter:
         self._signed = self._memory[:HEADER_BYTES].cast("q")
         self._records = self._memory[HEADER_BYTES : ring_bytes(capacity)]
         self._capacity = capacity
-        self._pack = FRAME_STRUCT.pack_into
         self._serial = 0
         self._counter_sequence = 0
         self._records[:] = bytes(len(self._records))  # touch every page now: a fault in the frame path costs 2–10 µs
@@ -96,11 +96,12 @@ class FrameRingWriter:
         """Number of records written so far, which is also the serial of the next one."""
         return self._serial
 
-    def write(self, *fields: int) -> None:
-        """Append one record, its values in the order of `FRAME_DTYPE`."""
+    def write(self, record: bytes) -> None:
+        """Append one record of `FRAME_DTYPE`."""
         serial = self._serial
         self._words[_BEGUN_WORD] = self._serial = serial + 1
-        self._pack(self._records, (serial % self._capacity) * FRAME_STRUCT.size, *fields)
+        at = (serial % self._capacity) * _RECORD_BYTES
+        self._records[at : at + _RECORD_BYTES] = record
         self._words[_DONE_WORD] = serial + 1
 
     def write_counters(

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from app.core.clock import NS_PER_S
-from app.core.records import FRAME_DTYPE, FrameArray, empty_frames
+from app.core.records import FrameArray, empty_frames
 from app.core.vocabulary import DisplayTimeSource, Fate
 from app.gui.live_series import FRAME_CAPACITY, LiveSeries, UploadBins
 from app.ipc.frame_ring import FrameRingReader, FrameRingWriter, ring_bytes
@@ -47,9 +47,8 @@ class Ring:
         self.reader = FrameRingReader(self.block)
 
     def write(self, frames: FrameArray) -> None:
-        names = FRAME_DTYPE.names or ()
         for row in frames:
-            self.writer.write(*(int(row[name]) for name in names))
+            self.writer.write(row.tobytes())
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from app.ipc.messages import (
     StopRun,
 )
 from app.ipc.shared_block import SharedBlock
+from tests.support.frame_records import record_of
 
 INTERVAL_NS = 2_000_000
 LOST_EVERY = 10
@@ -79,7 +80,7 @@ class ScriptedEngine:
     def write_frame(self) -> None:
         frame_id = self.totals.produced
         values = frame_values(frame_id, self.started_ns + frame_id * INTERVAL_NS)
-        self.ring.write(*values)
+        self.ring.write(record_of(values))
         self.totals.produced += 1
         if Fate(values[3]) is Fate.DISPLAYED:
             self.totals.displayed += 1
@@ -89,10 +90,9 @@ class ScriptedEngine:
 
     def burst(self, count: int) -> None:
         """Write so many records in one go, faster than any reader."""
-        values = frame_values(0, self.started_ns)
+        record = record_of(frame_values(0, self.started_ns))
         for frame_id in range(count):
-            values[0] = frame_id
-            self.ring.write(*values)
+            self.ring.write(frame_id.to_bytes(8, "little") + record[8:])
         self.totals.produced = self.totals.displayed = count
         self.totals.publish(self.ring)
 

@@ -25,6 +25,7 @@ from app.session.recording import open_recording
 from app.telemetry.provider import Reading
 from app.telemetry.sampler import TelemetryFeed
 from tests.session.scripted_engine import SINK, SOURCE, frame_values
+from tests.support.frame_records import record_of
 
 STARTED = Manifest(
     source_text="synthetic:64x36@500",
@@ -51,7 +52,7 @@ class Recorded:
 
     def write(self, first: int, count: int) -> None:
         for frame_id in range(first, first + count):
-            self.ring.write(*frame_values(frame_id, 2000 + frame_id))
+            self.ring.write(record_of(frame_values(frame_id, 2000 + frame_id)))
         self.ring.write_counters(first + count, first + count, [0] * len(LOSS_CLASSES), None, 0, 3000)
 
     def finish(self) -> None:
