@@ -192,7 +192,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
     def _draw_nominal(self, painter: QPainter, area: QRectF) -> None:
         if not math.isnan(self.overlay.nominal):
             y = self._y_of(self.overlay.nominal, area)
-            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.PlaceholderText), 0, Qt.PenStyle.DotLine))
+            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.PlaceholderText), 0, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
 
     def _draw_events(self, painter: QPainter, area: QRectF) -> None:

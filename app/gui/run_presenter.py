@@ -101,6 +101,7 @@ class RunPresenter(QObject):
             if lost := loss_text(self._lost, counters.lost):
                 self.add_event(EventRow(None, "info", "lost", lost))
             self._lost = counters.lost
+        self._show_nominal()  # known only once frames have told the source's interval
         live = self._live
         source = live.note("interval").source
         frames = live.recent_records(WINDOW_S)

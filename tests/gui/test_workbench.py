@@ -91,6 +91,14 @@ def test_a_dragged_slider_reaches_the_engine_and_says_when_it_acts(play: Play) -
     play(scenario)
 
 
+def test_the_interval_of_a_perfect_run_is_known_without_any_change(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        await running(workbench)
+        await until(lambda: workbench.live.nominal_ms == pytest.approx(1000 / 60, rel=0.01))
+
+    play(scenario)
+
+
 def test_a_present_mode_is_shown_as_requested_and_as_granted(play: Play) -> None:
     async def scenario(workbench: Workbench) -> None:
         await running(workbench)
