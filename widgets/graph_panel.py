@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,7 @@ from widgets.axis_range import range_around, range_from_zero
 from widgets.decimation import decimate_min_max
 from widgets.elided_label import ElidedLabel
 from widgets.graph_source import Curve, FrameSample, GraphSource
-from widgets.loss_symbols import SYMBOL_PX
+from widgets.loss_symbols import GLYPHS, SYMBOL_PX
 from widgets.theme import muted_colour, warning_colour
 from widgets.time_plot import EventLine, LossMark, TimePlot, decimated_marks
 from widgets.time_window import TimeWindow
@@ -98,7 +99,8 @@ class GraphPanel(QWidget):
         names = self._metrics(source)
         self._set(self._title, self._title_text(names, note.source, note.simulated))
         present = [name for name in names if source.curve(name).x.size]
-        self._set(self._legend, _legend_text(present) if len(names) > 1 else "")
+        curves = _legend_text(present) if len(names) > 1 else ""
+        self._set(self._legend, curves or loss_legend({mark.metric_id for mark in self.plot.overlay.losses}))
         self._missing.set_text(note.missing if present and len(present) < len(names) else "")
         where = f"frame {sample.frame_id} · " if sample is not None and self.spec.shows_losses else ""
         self._set(self._readout, where + _readout_text(source, names, sample))
@@ -162,6 +164,16 @@ def _legend_text(names: list[str]) -> str:
         f'<span style="color:{metric(name).colour}">{_STROKES[metric(name).line_style]}</span> '
         f"{html.escape(metric(name).title)}"
         for name in names
+    ]
+    return " &nbsp; ".join(items)
+
+
+def loss_legend(metric_ids: Iterable[str]) -> str:
+    """Return the key to the marks of lost frames in view, as rich text; "" when there are none."""
+    items = [
+        f'<span style="color:{metric(name).colour}">{GLYPHS[metric(name).marker]}</span> '
+        f"{html.escape(name.removeprefix('loss.'))}"
+        for name in sorted(metric_ids)
     ]
     return " &nbsp; ".join(items)
 

@@ -11,6 +11,17 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 SYMBOL_PX: Final = 9
 _HALF: Final = SYMBOL_PX / 2
 
+GLYPHS: Final = {
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle_up": "▲",
+    "triangle_down": "▼",
+    "cross": "✕",
+    "plus": "✚",
+}
+"""The characters that stand for the marks in a line of text."""
+
 
 def _regular(corners: int, turned: float) -> tuple[tuple[float, float], ...]:
     angles = [turned + 2 * math.pi * index / corners for index in range(corners)]
