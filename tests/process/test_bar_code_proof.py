@@ -15,6 +15,7 @@ from app.core.bar_code import read_bar_code
 from app.core.records import FrameArray
 from app.core.vocabulary import Fate
 from app.ipc.messages import CaptureFrame, FrameCaptured
+from tests.support.disturbance import again_if_disturbed
 from tests.support.engine_harness import EngineHarness, of_fate
 
 WIDTH, HEIGHT = 960, 540
@@ -40,6 +41,7 @@ def on_screen_between(frames: FrameArray, start_ns: int, end_ns: int) -> set[int
 
 @pytest.mark.x11
 @pytest.mark.parametrize("mode", ["FIFO", "IMMEDIATE"])
+@again_if_disturbed  # a present fence signals when the X server has been told; a starved server draws later
 def test_a_screenshot_shows_a_frame_that_the_records_say_was_displayed_then(
     x_display: str, tmp_path: Path, mode: str
 ) -> None:
