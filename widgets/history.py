@@ -26,12 +26,6 @@ class History:
         self._buffer: npt.NDArray[Any] = np.empty(capacity + max(capacity // 4, 1), dtype)
         self._buffer.view(np.uint8)[:] = 0
         self._end = 0
-        self._appended = 0
-
-    @property
-    def appended(self) -> int:
-        """Rows ever appended since the last `clear`: the serial of the next one."""
-        return self._appended
 
     @property
     def rows(self) -> npt.NDArray[Any]:
@@ -40,7 +34,6 @@ class History:
 
     def append(self, rows: npt.NDArray[Any]) -> None:
         """Add rows, forgetting the oldest beyond the capacity."""
-        self._appended += rows.size
         rows = rows[-self._capacity :]
         if self._end + rows.size > self._buffer.size:
             self._make_room(self._capacity - rows.size)
@@ -49,7 +42,7 @@ class History:
 
     def clear(self) -> None:
         """Forget everything; the memory stays."""
-        self._end = self._appended = 0
+        self._end = 0
 
     def _make_room(self, keep: int) -> None:
         keep = min(keep, self._end)

@@ -249,11 +249,6 @@ class PreviewWords(QWidget):
         self._text.setText(text or _EXPLANATIONS[state])
         self._replace_buttons(state)
 
-    def set_enabled(self, name: str, enabled: bool) -> None:
-        """Enable or disable one of the buttons that are shown."""
-        if name in self.buttons:
-            self.buttons[name].setEnabled(enabled)
-
     def _replace_buttons(self, state: PreviewState) -> None:
         while (item := self._row.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:

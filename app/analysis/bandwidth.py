@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,26 +26,11 @@ class BandwidthSeries(NamedTuple):
 
 def upload_bandwidth(frames: FrameArray, window_ns: int = WINDOW_NS) -> BandwidthSeries:
     """Return the upload bandwidth in windows from the first upload on; empty when nothing was ever copied."""
-    ends_ns, copied_bytes = _uploads(frames)
+    rows = np.flatnonzero((frames["bytes_uploaded"] > 0) & (frames["process_end_ns"] != NO_STAMP_NS))
+    ends_ns, copied_bytes = frames["process_end_ns"][rows], frames["bytes_uploaded"][rows]
     if len(ends_ns) == 0:
         return BandwidthSeries(np.empty(0, np.int64), np.empty(0))
     start_ns = int(ends_ns.min())
     total_bytes = np.bincount((ends_ns - start_ns) // window_ns, weights=copied_bytes)[:-1]
     middle_ns = start_ns + np.arange(len(total_bytes)) * window_ns + window_ns // 2
     return BandwidthSeries(middle_ns, total_bytes.astype(np.float64) * (NS_PER_S / window_ns))
-
-
-def mean_upload_bandwidth_bytes_per_s(frames: FrameArray) -> float:
-    """Return bytes copied after the first upload ÷ time since it, for a live tile; NaN of fewer than two uploads."""
-    ends_ns, copied_bytes = _uploads(frames)
-    if len(ends_ns) < 2:
-        return math.nan
-    first = int(np.argmin(ends_ns))
-    span_s = float(ends_ns.max() - ends_ns[first]) / NS_PER_S
-    total_bytes = float(copied_bytes.sum() - copied_bytes[first])
-    return total_bytes / span_s if span_s > 0 else math.nan
-
-
-def _uploads(frames: FrameArray) -> tuple[Int64Array, Int64Array]:
-    rows = np.flatnonzero((frames["bytes_uploaded"] > 0) & (frames["process_end_ns"] != NO_STAMP_NS))
-    return frames["process_end_ns"][rows], frames["bytes_uploaded"][rows]

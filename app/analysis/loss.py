@@ -8,14 +8,8 @@ import numpy as np
 
 from app.analysis.array_types import FloatArray
 from app.core.records import FLAG_LATE_SHOWN, MISSING_COUNT, FrameArray
-from app.core.vocabulary import LOSS_CLASSES, Fate
+from app.core.vocabulary import Fate
 from app.ipc.frame_ring import FrameCounters
-
-
-def lost_counts(frames: FrameArray) -> dict[Fate, int]:
-    """Return how many records have each loss class; every class is present."""
-    counts = np.bincount(frames["fate"], minlength=max(Fate) + 1)
-    return {fate: int(counts[fate]) for fate in LOSS_CLASSES}
 
 
 def loss_ratio(counters: FrameCounters) -> float:

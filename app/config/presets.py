@@ -8,7 +8,7 @@ from typing import Final
 
 import app
 from app.config.complaints import nearest
-from app.config.store import LoadedConfig, load_config
+from app.config.store import load_config
 from app.config.veoconfig import VeoConfig
 from app.core.errors import InvalidInputError, Problem
 
@@ -63,18 +63,6 @@ def find_preset(name: str) -> Preset:
     near = nearest(name, presets)
     hint = f"did you mean {near}?" if near else f"choose one of {', '.join(presets)}"
     raise InvalidInputError([Problem("preset", f"“{name}”", "is not the name of a preset", hint)])
-
-
-def open_config(text: str) -> LoadedConfig:
-    """Return the configuration that a command line names: a file, or else a preset by its name.
-
-    Raises:
-        InvalidInputError: neither; or the file has problems.
-    """
-    path = Path(text)
-    if not path.exists() and "." not in text and path.name == text:
-        return load_config(find_preset(text).path)
-    return load_config(path)
 
 
 def _read(path: Path) -> Preset:

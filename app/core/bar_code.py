@@ -96,18 +96,6 @@ class BarCodePainter:
             luma[edges[row] : edges[row + 1]] = self._line
 
 
-def draw_bar_code(luma: Luma, number: int, black: int, white: int) -> None:
-    """Draw one code; a stream of pictures keeps a `BarCodePainter` instead.
-
-    Args:
-        luma: luma plane, shape (height, width), uint8 or uint16, changed in place.
-        number: taken modulo 2³².
-        black, white: sample values of the two levels.
-    """
-    height, width = luma.shape
-    BarCodePainter(width, height, black, white, luma.dtype).draw(luma, number)
-
-
 def read_bar_code(rgb: npt.NDArray[Any]) -> int | None:
     """Return the number in a picture, or None when it cannot be read for sure.
 

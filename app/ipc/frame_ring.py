@@ -138,12 +138,10 @@ class RingBatch:
 
     Attributes:
         frames: records in order of serial, a private copy.
-        first_serial: serial of `frames[0]` (meaningless when empty).
         lapped: records that were overwritten before this reader came, since its last read.
     """
 
     frames: FrameArray
-    first_serial: int
     lapped: int
 
 
@@ -172,11 +170,6 @@ class FrameRingReader:
         self._next = 0 if from_start else int(self._words[_DONE_WORD])
         self._last_counters = _counters_of([0] * _COUNTER_COUNT)
 
-    @property
-    def next_serial(self) -> int:
-        """Serial of the first record that the next `read` can bring."""
-        return self._next
-
     def read(self, most: int | None = None) -> RingBatch:
         """Return everything new, oldest first, at most `most` records; never blocks.
 
@@ -190,7 +183,7 @@ class FrameRingReader:
         overwritten = int(self._words[_BEGUN_WORD]) - self._capacity
         first = min(max(oldest, overwritten), end)
         self._next = end
-        return RingBatch(copy[first - oldest :], first, first - start)
+        return RingBatch(copy[first - oldest :], first - start)
 
     def counters(self) -> FrameCounters:
         """Return the run's totals at the last time the engine published them.

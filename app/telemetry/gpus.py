@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from app.core.clock import NS_PER_S
 from app.telemetry.machine import NVIDIA_VENDOR_ID, PciDisplay, Roots, is_wsl2, pci_displays
 from app.telemetry.nvml import NvmlProvider, NvmlUnavailableError, normalise_gpu_id
-from app.telemetry.provider import GPU_METRICS, Provider
+from app.telemetry.provider import Provider
 from app.telemetry.simulated import SimulatedProvider
 
 AUTO: Final = "auto"
@@ -21,25 +20,6 @@ TRY_SIMULATED: Final = "to try the panel without hardware choose the simulated G
 
 LOAD_CYCLE_S: Final = (40.0, 20.0)
 """Seconds of full load and of rest of the simulated GPU when nothing real drives it: warm-up and cooling show."""
-
-
-@dataclass(frozen=True, slots=True)
-class GpuSummary:
-    """What the panel shows about the GPU's telemetry.
-
-    Attributes:
-        label: product and identity; "" without a GPU.
-        is_simulated: nothing of it is real; the panel must say so.
-        present: metrics that can be read, in the order of the panel.
-        missing: metric → why it cannot be read.
-        why: why there is no GPU telemetry at all, with the cure; "" when there is.
-    """
-
-    label: str
-    is_simulated: bool
-    present: tuple[str, ...]
-    missing: dict[str, str]
-    why: str
 
 
 def choose_gpu_provider(
@@ -76,20 +56,6 @@ def choose_gpu_provider(
             "veotuner doctor lists what is there"
         )
     return _open(gpu_id, roots)
-
-
-def summarise_gpu(provider: Provider | None, why: str) -> GpuSummary:
-    """Return what the panel shows for what `choose_gpu_provider` returned."""
-    if provider is None:
-        return GpuSummary("", False, (), dict.fromkeys(GPU_METRICS, why), why)
-    capabilities = provider.capabilities()
-    return GpuSummary(
-        label=provider.label,
-        is_simulated=provider.name == SIMULATED,
-        present=tuple(metric for metric, reason in capabilities.items() if not reason),
-        missing={metric: reason for metric, reason in capabilities.items() if reason},
-        why="",
-    )
 
 
 def explain_no_gpu(displays: Sequence[PciDisplay], nvml_error: str, *, wsl2: bool) -> str:

@@ -5,7 +5,6 @@ A provider reads; it never changes anything on the machine. Metric ids are those
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -61,7 +60,7 @@ FACTS: Final[dict[str, str]] = {
     "pcie_link_width_max": "Most lanes that GPU and slot both have.",
     "host_load": "Runnable and uninterruptible tasks, averaged over one minute (the kernel's load average).",
 }
-"""Readings that are printed beside a graph and have no row in the metric table: id → definition."""
+"""Readings that are recorded, drawn in no graph and hence without a row in the metric table: id → definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +85,6 @@ class Reading:
     cost_us: float
     provider: str
     device: str
-
-    @property
-    def is_missing(self) -> bool:
-        """Tell whether there is no value."""
-        return math.isnan(self.value)
 
 
 class Provider(Protocol):

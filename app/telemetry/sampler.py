@@ -147,7 +147,6 @@ class Sampler:
         self._wait = wait or MonotonicWait()
         self._thread_clock = thread_clock
         self._stop = threading.Event()
-        self._paused = threading.Event()
         self._feeds: list[TelemetryFeed] = []
         self._feeds_lock = threading.Lock()
         self._latest: dict[tuple[str, str], Reading] = {}
@@ -188,19 +187,6 @@ class Sampler:
         self._close_providers()
         return True
 
-    def pause(self) -> None:
-        """Make no calls until `resume`; what was measured stays in the feeds. Takes effect at the next deadline."""
-        self._paused.set()
-
-    def resume(self) -> None:
-        """Poll again from the next deadline."""
-        self._paused.clear()
-
-    @property
-    def is_paused(self) -> bool:
-        """Tell whether polling is paused."""
-        return self._paused.is_set()
-
     def subscribe(self, capacity: int = FEED_CAPACITY) -> TelemetryFeed:
         """Return a feed of every reading from now on, which starts with the latest of each metric.
 
@@ -225,10 +211,9 @@ class Sampler:
         origin_ns = deadline_ns = self._wait.now_ns()
         meter = _ThreadMeter(self._thread_clock)
         while not self._wait.wait_until(deadline_ns, self._stop):
-            if not self._paused.is_set():
-                begun_ns = self._wait.now_ns()
-                self._poll(begun_ns, meter)
-                self._account(origin_ns, begun_ns - deadline_ns, meter.total_ns())
+            begun_ns = self._wait.now_ns()
+            self._poll(begun_ns, meter)
+            self._account(origin_ns, begun_ns - deadline_ns, meter.total_ns())
             following_ns = next_deadline_ns(origin_ns, self._period_ns, self._wait.now_ns())
             self._count_skipped((following_ns - deadline_ns) // self._period_ns - 1)
             deadline_ns = following_ns

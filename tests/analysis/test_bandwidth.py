@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
-from app.analysis.bandwidth import mean_upload_bandwidth_bytes_per_s, upload_bandwidth
+from app.analysis.bandwidth import upload_bandwidth
 from tests.analysis.run_builder import PICTURE_BYTES, Made, made_frames
 
 EXPECTED = PICTURE_BYTES * 60
@@ -20,19 +18,12 @@ def test_a_steady_source_has_steady_bandwidth() -> None:
     assert series.bytes_per_s.mean() == pytest.approx(EXPECTED, rel=0.005)
 
 
-def test_the_mean_for_a_tile_is_that_of_the_whole_slice() -> None:
-    frames = made_frames(Made(seconds=2.0))
-    assert mean_upload_bandwidth_bytes_per_s(frames) == pytest.approx(EXPECTED, rel=1e-6)
-    assert mean_upload_bandwidth_bytes_per_s(frames[::-1]) == pytest.approx(EXPECTED, rel=1e-6)
-
-
 def test_a_window_without_frames_is_zero_and_not_missing() -> None:
     series = upload_bandwidth(made_frames(Made(seconds=4.0, stall_after_s=2.0)))
     assert np.count_nonzero(series.bytes_per_s == 0) >= 3
 
 
-def test_nothing_uploaded_is_missing_and_not_zero() -> None:
+def test_nothing_uploaded_has_no_bandwidth_rather_than_zero() -> None:
     frames = made_frames(Made(seconds=2.0))
     frames["bytes_uploaded"] = 0
     assert len(upload_bandwidth(frames).at_ns) == 0
-    assert math.isnan(mean_upload_bandwidth_bytes_per_s(frames))

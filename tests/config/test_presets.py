@@ -6,7 +6,7 @@ import pytest
 
 from app.config.advice import config_advice
 from app.config.options import option
-from app.config.presets import Preset, data_folder, find_preset, list_presets, open_config
+from app.config.presets import Preset, data_folder, find_preset, list_presets
 from app.config.store import render_config, save_config
 from app.config.veoconfig import VeoConfig, config_to_object
 from app.core.errors import InvalidInputError
@@ -84,16 +84,3 @@ def test_an_installed_package_has_its_presets_inside(tmp_path: Path, monkeypatch
     save_config(VeoConfig(description="Installed."), package / "data" / "presets" / "installed.VeoConfig.json")
     monkeypatch.setattr("app.__file__", str(package / "__init__.py"))
     assert [preset.name for preset in list_presets()] == ["installed"]
-
-
-def test_a_configuration_is_opened_by_path_or_by_the_name_of_a_preset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_config(VeoConfig(name="mine"), tmp_path / "mine.json")
-    monkeypatch.chdir(tmp_path)
-    assert open_config("mine.json").config.name == "mine"
-    assert open_config("steady-72").config.preview_fps == 72
-    with pytest.raises(InvalidInputError, match="did you mean steady-72"):
-        open_config("steady-71")
-    with pytest.raises(InvalidInputError, match="cannot be read"):
-        open_config("./steady-72")

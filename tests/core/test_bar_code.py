@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.bar_code import BarCodePainter, bar_code_rows, draw_bar_code, read_bar_code
+from app.core.bar_code import BarCodePainter, bar_code_rows, read_bar_code
 
 NUMBERS = st.integers(0, 2**32 - 1)
 
@@ -16,7 +16,7 @@ NUMBERS = st.integers(0, 2**32 - 1)
 def picture_with(number: int, width: int, height: int) -> npt.NDArray[np.uint8]:
     luma = np.full((height, width), 100, np.uint8)
     luma[:, ::3] = 180
-    draw_bar_code(luma, number, 0, 255)
+    BarCodePainter(width, height, 0, 255).draw(luma, number)
     return luma
 
 
@@ -101,8 +101,8 @@ def test_two_codes_mixed_by_tearing_or_blending_are_not_a_third_number() -> None
 
 def test_limited_range_sixteen_bit_samples_are_drawn_alike() -> None:
     eight, ten = np.zeros((240, 320), np.uint8), np.zeros((240, 320), np.uint16)
-    draw_bar_code(eight, 7, 16, 235)
-    draw_bar_code(ten, 7, 64, 940)
+    BarCodePainter(320, 240, 16, 235).draw(eight, 7)
+    BarCodePainter(320, 240, 64, 940, np.uint16).draw(ten, 7)
     assert np.array_equal(eight.astype(np.uint16) * 4, ten)
     assert read_bar_code(eight) == 7
 
@@ -110,7 +110,7 @@ def test_limited_range_sixteen_bit_samples_are_drawn_alike() -> None:
 @pytest.mark.parametrize("size", [(63, 480), (640, 31), (1, 1)])
 def test_a_picture_too_small_for_a_code_stays_as_it_is(size: tuple[int, int]) -> None:
     luma = np.full((size[1], size[0]), 77, np.uint8)
-    draw_bar_code(luma, 5, 0, 255)
+    BarCodePainter(*size, 0, 255).draw(luma, 5)
     assert bar_code_rows(*size) == 0
     assert np.all(luma == 77)
 

@@ -43,6 +43,12 @@ async def running(workbench: Workbench, source: str = SOURCE) -> None:
     await until(lambda: workbench.live.recent_records(10.0).size > 20)
 
 
+async def more_frames(workbench: Workbench, count: int) -> None:
+    live = workbench.live
+    before = live.curve(live.interval_metric()).x.size
+    await until(lambda: live.curve(live.interval_metric()).x.size > before + count)
+
+
 def rgb_of(image: QImage) -> np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]:
     image = image.convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
@@ -244,15 +250,13 @@ def test_a_detached_preview_goes_on_in_its_own_window_and_comes_back(play: Play)
         native = host.window_id()
         workbench.window.actions_by_name["detach"].trigger()
         await until(lambda: host.window() is not workbench.window and host.surface.isExposed())
-        count = workbench.live._shown.appended
-        await until(lambda: workbench.live._shown.appended > count + 20)
+        await more_frames(workbench, 20)
         detached = workbench.preview.detached
         assert detached is not None
         detached.close()
         await until(lambda: host.window() is workbench.window and host.surface.isExposed())
         assert host.window_id() == native
-        count = workbench.live._shown.appended
-        await until(lambda: workbench.live._shown.appended > count + 20)
+        await more_frames(workbench, 20)
 
     play(scenario)
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.clock import NS_PER_S
 from app.core.metrics import METRICS
-from app.telemetry.gpus import choose_gpu_provider, cycling_load, explain_no_gpu, summarise_gpu
+from app.telemetry.gpus import choose_gpu_provider, cycling_load, explain_no_gpu
 from app.telemetry.machine import PciDisplay, Roots, pci_displays
 from app.telemetry.provider import FACTS, GPU_METRICS, HOST_METRICS
 from tests.telemetry.fake_nvml import FakeGpu, InstallNvml
@@ -30,20 +30,18 @@ def test_simulated_is_taken_when_asked_for_and_says_so() -> None:
     provider, why = choose_gpu_provider("simulated")
     assert provider is not None
     assert why == ""
-    summary = summarise_gpu(provider, why)
-    assert summary.is_simulated
-    assert summary.label == "Simulated GPU"
+    assert (provider.name, provider.label) == ("simulated", "Simulated GPU")
 
 
 def test_auto_takes_the_only_gpu_and_shows_which(install_nvml: InstallNvml, empty_roots: Roots) -> None:
     install_nvml()
     provider, why = choose_gpu_provider("auto", roots=empty_roots)
     assert provider is not None
-    summary = summarise_gpu(provider, why)
-    assert FIRST in summary.label
-    assert "0000:01:00.0" in summary.label
-    assert not summary.is_simulated
-    assert set(summary.present) == set(GPU_METRICS)
+    assert why == ""
+    assert FIRST in provider.label
+    assert "0000:01:00.0" in provider.label
+    assert provider.name == "nvml"
+    assert dict(provider.capabilities()) == dict.fromkeys(GPU_METRICS, "")
     provider.close()
 
 
@@ -84,17 +82,12 @@ def test_none_means_none(install_nvml: InstallNvml) -> None:
     assert not fake.calls, "the driver is left alone"
 
 
-def test_without_a_gpu_every_metric_is_missing_for_the_same_reason() -> None:
-    summary = summarise_gpu(None, "no driver: install it")
-    assert summary.present == ()
-    assert summary.missing == dict.fromkeys(GPU_METRICS, "no driver: install it")
-
-
-def test_the_panel_names_what_one_gpu_lacks(install_nvml: InstallNvml, empty_roots: Roots) -> None:
+def test_the_provider_names_what_one_gpu_lacks(install_nvml: InstallNvml, empty_roots: Roots) -> None:
     install_nvml().errors["nvmlDeviceGetMarginTemperature"] = 3
-    provider, why = choose_gpu_provider(FIRST, roots=empty_roots)
-    summary = summarise_gpu(provider, why)
-    assert summary.missing == {"thermal_margin_c": "not supported by this GPU or driver"}
+    provider, _ = choose_gpu_provider(FIRST, roots=empty_roots)
+    assert provider is not None
+    missing = {metric: reason for metric, reason in provider.capabilities().items() if reason}
+    assert missing == {"thermal_margin_c": "not supported by this GPU or driver"}
 
 
 @pytest.mark.usefixtures("no_nvml")

@@ -45,7 +45,6 @@ class Instance:
         handle: the `VkInstance`. functions: its functions.
         extensions: names of the enabled instance extensions.
         census: counts the objects of this instance and its device.
-        extent_races: how often a window changed its size while a swapchain was made for it (see `racing_extent`).
     """
 
     def __init__(self, validation: bool) -> None:
@@ -53,7 +52,6 @@ class Instance:
         self._messages: list[str] = []
         self._messages_lock = threading.Lock()
         self._racing = False
-        self.extent_races = 0
         self._messenger: Handle = None
         self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", self._on_message)
         available = _extension_names()
@@ -77,7 +75,7 @@ class Instance:
 
         The layer asks the surface anew and complains when the window's owner has resized it in between, which no
         program can prevent (present scaling would allow it; Mesa 25 on X11 has none, and elsewhere it may cost the
-        flip). The driver then answers OUT_OF_DATE at the next acquire. Such complaints are counted and not kept.
+        flip). The driver then answers OUT_OF_DATE at the next acquire. Such complaints are not kept.
         """
         self._racing = True
         try:
@@ -125,7 +123,6 @@ class Instance:
         # Runs on whichever thread made the faulty call. Returning 0 lets the call go on.
         message = api.text(data.pMessage)
         if self._racing and any(known in message for known in EXTENT_MESSAGES):
-            self.extent_races += 1
             return 0
         with self._messages_lock:
             self._messages.append(message)

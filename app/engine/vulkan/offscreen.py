@@ -43,10 +43,10 @@ class OffscreenRenderer:
             physical, family = choose_physical_device(instance, None, device)
             self._device = Device(instance, physical, family, presents=False)
             stack.callback(self._device.close)
-            self._clock = GpuClock(self._device, instance)
-            stack.callback(self._clock.close)
+            clock = GpuClock(self._device, instance)
+            stack.callback(clock.close)
             rgba = api.vk.VK_FORMAT_R8G8B8A8_UNORM
-            self._renderer = Renderer(self._device, self._clock, rgba, FRAMES_IN_FLIGHT)
+            self._renderer = Renderer(self._device, clock, rgba, FRAMES_IN_FLIGHT)
             stack.callback(self._renderer.close)
             stack.callback(self._close_images)
             stack.callback(self._device.wait_idle)
@@ -84,11 +84,6 @@ class OffscreenRenderer:
         """Return `0000:01:00.0`, or "" when unknown."""
         return self._device.physical.pci_bus_id
 
-    @property
-    def gpu_times_missing(self) -> str:
-        """Return why GPU times are missing, or "" when they are not."""
-        return self._clock.unavailable
-
     def prepare(self, picture_format: PictureFormat, slots: int) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion (nothing in flight then)."""
         self._renderer.prepare(picture_format, slots)
@@ -116,7 +111,7 @@ class OffscreenRenderer:
     def gpu_times(self, ticket: int) -> tuple[int, int] | None:
         """Return when the GPU began and ended a frame, CLOCK_MONOTONIC ns; None while it runs.
 
-        Both are `NO_STAMP_NS` where the driver cannot map its clock (`gpu_times_missing`).
+        Both are `NO_STAMP_NS` where the driver cannot map its clock.
 
         Raises:
             KeyError: the ticket is older than those kept.

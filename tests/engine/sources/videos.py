@@ -11,7 +11,7 @@ from typing import Any
 import av
 import numpy as np
 
-from app.core.bar_code import draw_bar_code
+from app.core.bar_code import BarCodePainter
 
 AUDIO_RATE_HZ = 44_100
 
@@ -87,7 +87,7 @@ def _frame(video: Video, number: int) -> av.VideoFrame:
     luma = np.full((video.height, video.width), 90, np.uint8)
     left = number * 5 % video.width
     luma[:, left : left + 40] = 200
-    draw_bar_code(luma, number, 16, 235)
+    BarCodePainter(video.width, video.height, 16, 235).draw(luma, number)
     if video.pixel_format == "pal8":
         greys = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 4, axis=1)
         pair: Any = (luma, greys)  # a picture and its palette, which PyAV takes and its stub does not know

@@ -25,7 +25,6 @@ def test_gpu_times_lie_between_submission_and_the_end_of_the_wait(open_renderer:
     renderer = open_renderer(64, 48)
     renderer.prepare(FORM, 1)
     renderer.upload(PICTURE, 0)
-    assert renderer.gpu_times_missing == ""
     for _ in range(20):
         before_ns = time.monotonic_ns()
         ticket = renderer.render(0, 0)
