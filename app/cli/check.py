@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from app.cli.exit_codes import FAILED
 from app.config.store import LoadedConfig, load_config
 from app.core.errors import InvalidInputError, Problem
 
@@ -26,7 +27,7 @@ def check(
         text = "\n".join(line for item in results.items() for line in _lines(*item))
     typer.echo(text)
     if any(isinstance(result, InvalidInputError) for result in results.values()):
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _load(path: Path) -> LoadedConfig | InvalidInputError:

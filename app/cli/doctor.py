@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import app
+from app.cli.exit_codes import FAILED, OK
 from app.telemetry.driver_findings import DRIVER_KINDS, driver_findings
 from app.telemetry.finding import Finding, Status
 from app.telemetry.machine import Surroundings
@@ -40,7 +41,7 @@ def doctor(
         sys.stdout.write(json.dumps(doctor_report(findings), indent=2, ensure_ascii=False) + "\n")
     else:
         print_findings(findings, Console())
-    raise typer.Exit(0 if main_job_runs(findings) else 1)
+    raise typer.Exit(OK if main_job_runs(findings) else FAILED)
 
 
 def collect_findings() -> list[Finding]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import traceback
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -42,14 +44,14 @@ def _options(
     pass
 
 
-cli.command("gui", context_settings=gui.PASS_EVERYTHING_ON)(gui.gui)
-cli.command("run")(run.run)
-cli.command("demo")(demo.demo)
-cli.command("report")(report.report)
-cli.command("check")(check.check)
-cli.command("presets")(presets.presets)
-cli.command("schema")(schema.schema)
-cli.command("doctor")(doctor.doctor)
+def _help(command: Callable[..., None]) -> str:
+    """Return what a docstring says to the person at the terminal; its list of errors is for programmers."""
+    return (inspect.getdoc(command) or "").partition("\n\nRaises:")[0]
+
+
+cli.command("gui", help=_help(gui.gui), context_settings=gui.PASS_EVERYTHING_ON)(gui.gui)
+for _command in (run.run, demo.demo, report.report, check.check, presets.presets, schema.schema, doctor.doctor):
+    cli.command(_command.__name__, help=_help(_command))(_command)
 
 
 def main() -> None:
