@@ -11,7 +11,7 @@ import psutil
 from app.core.clock import NS_PER_S
 from app.telemetry.calls import CallCost, CallSet, Outcome, PacedCall, failed, pending, unavailable
 from app.telemetry.machine import Roots
-from app.telemetry.provider import Reading
+from app.telemetry.provider import Reading, readings_of
 from app.telemetry.sensors import Sensor, find_sensors, read_celsius
 
 FAST_NS: Final = NS_PER_S // 2
@@ -125,10 +125,7 @@ class HostProvider:
     def poll(self, now_ns: int) -> list[Reading]:
         """Return what is due."""
         first, self._first = self._first, []
-        return first + [
-            Reading(metric, outcome.value, outcome.reason, now_ns, cost_us, self.name, self.device)
-            for metric, outcome, cost_us in self._calls.run_due(now_ns)
-        ]
+        return first + readings_of(self, self._calls.run_due(now_ns), now_ns)
 
     def call_costs(self) -> list[CallCost]:
         """Return what each read has cost."""

@@ -16,11 +16,11 @@ from typing import Any, Final
 import pynvml  # type: ignore[import-untyped]  # the package ships no types
 
 from app.core.clock import NS_PER_S
-from app.telemetry.calls import NAN, CallCost, CallSet, Outcome, failed
+from app.telemetry.calls import NAN, CallCost, CallSet, Outcome, Timed, failed
 from app.telemetry.machine import Roots, is_asleep, is_wsl2
 from app.telemetry.nvml_calls import NvmlCalls
 from app.telemetry.nvml_errors import DeviceGoneError, Meaning, meaning_of, sentence
-from app.telemetry.provider import Reading
+from app.telemetry.provider import Reading, readings_of
 
 FIRST_REOPEN_NS: Final = NS_PER_S
 LONGEST_REOPEN_NS: Final = 64 * NS_PER_S
@@ -188,7 +188,7 @@ class NvmlProvider:
             self._lose(gone.meaning, now_ns)
             return self._all_missing(failed(sentence(self._gone or gone.meaning)), now_ns)
         self._reopen_after_ns = FIRST_REOPEN_NS
-        return [self._reading(metric, outcome, cost_us, now_ns) for metric, outcome, cost_us in timed]
+        return readings_of(self, timed, now_ns)
 
     def _is_asleep(self) -> bool:
         return is_asleep(self._roots, self.identity.pci_address)
@@ -221,10 +221,7 @@ class NvmlProvider:
         return True
 
     def _all_missing(self, outcome: Outcome, now_ns: int) -> list[Reading]:
-        return [self._reading(metric, outcome, NAN, now_ns) for metric in self._calls.metrics()]
-
-    def _reading(self, metric: str, outcome: Outcome, cost_us: float, now_ns: int) -> Reading:
-        return Reading(metric, outcome.value, outcome.reason, now_ns, cost_us, self.name, self.device)
+        return readings_of(self, [Timed(metric, outcome, NAN) for metric in self._calls.metrics()], now_ns)
 
 
 def _initialise(wsl2: bool) -> None:

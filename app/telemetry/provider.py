@@ -5,11 +5,11 @@ A provider reads; it never changes anything on the machine. Metric ids are those
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from app.telemetry.calls import CallCost
+from app.telemetry.calls import CallCost, Timed
 
 THROTTLE_CAUSES: Final = ("power", "thermal", "sync", "sw_thermal", "hw_thermal", "brake")
 """Why a driver held the clocks down; each has a counter in ns (`throttle_ns.{cause}`)."""
@@ -120,3 +120,11 @@ class Provider(Protocol):
     def close(self) -> None:
         """Release the driver; nothing may be called afterwards. Closing twice does nothing."""
         ...
+
+
+def readings_of(provider: Provider, timed: Iterable[Timed], now_ns: int) -> list[Reading]:
+    """Return what calls gave at `now_ns` (CLOCK_MONOTONIC) as the readings of their provider."""
+    return [
+        Reading(metric, outcome.value, outcome.reason, now_ns, cost_us, provider.name, provider.device)
+        for metric, outcome, cost_us in timed
+    ]

@@ -9,7 +9,7 @@ from typing import Final
 from app.core.clock import NS_PER_S
 from app.telemetry.calls import CallCost, CallSet, Outcome, PacedCall, failed
 from app.telemetry.process_cost import ProcessMeter
-from app.telemetry.provider import Reading
+from app.telemetry.provider import Reading, readings_of
 
 METRIC: Final = "self_cpu_ratio.gui"
 
@@ -50,12 +50,7 @@ class WindowCostProvider:
 
     def poll(self, now_ns: int) -> list[Reading]:
         """Return the CPU ratio since the last poll."""
-        return [
-            Reading(
-                timed.metric, timed.outcome.value, timed.outcome.reason, now_ns, timed.cost_us, self.name, self.device
-            )
-            for timed in self._calls.run_due(now_ns)
-        ]
+        return readings_of(self, self._calls.run_due(now_ns), now_ns)
 
     def call_costs(self) -> Sequence[CallCost]:
         """Return what reading it has cost."""

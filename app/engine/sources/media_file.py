@@ -22,7 +22,7 @@ from app.core.errors import SourceError
 from app.engine.picture import Picture, Plane
 from app.engine.sources.media_description import describe_media, nominal_rate_hz, picture_kind
 from app.engine.sources.media_opening import next_packet, open_media
-from app.engine.sources.pacing import MonotonicPacer, Pacer, Postponement
+from app.engine.sources.pacing import PacedSource, Pacer
 from app.engine.sources.source import Delivery
 from app.engine.sources.timeline import Timeline
 from app.ipc.messages import SourceInfo
@@ -38,7 +38,7 @@ _Stamps = tuple[int, int]
 """When a packet was delivered and when it was given to the decoder, CLOCK_MONOTONIC ns."""
 
 
-class MediaFileSource:
+class MediaFileSource(PacedSource):
     """Implements `Source` for a video file.
 
     Live: each packet is delivered at its decode timestamp in real time, counted from the first, and decoded at once.
@@ -54,8 +54,8 @@ class MediaFileSource:
     """
 
     def __init__(self, spec: MediaSpec, pacer: Pacer | None = None) -> None:
+        super().__init__(pacer)
         self._spec = spec
-        self._pacer: Pacer = pacer or MonotonicPacer()
         self._media, first = open_media(spec.location, low_delay=not spec.free)
         self._first_packet = _identity(self._media.probed[0])
         self._packets = self._remaining_packets()
@@ -72,8 +72,6 @@ class MediaFileSource:
         self._delivery_line = Timeline(time_base, self._interval_ns)
         self._picture_line = Timeline(time_base, self._interval_ns)
         self._origin_ns: int | None = None
-        self._postponement = Postponement()
-        self._interrupted = False
         self._finished = False
         self._reformatter = VideoReformatter()
         self._pictures_since_rewind = 0
@@ -108,21 +106,6 @@ class MediaFileSource:
                 return None
             self._decode_next_packet()
         return None
-
-    def put_off(self, by_ns: int) -> None:
-        """Put off all that is not delivered yet."""
-        self._postponement.add(by_ns)
-        self._pacer.disturb()
-
-    @property
-    def postponed_ns(self) -> int:
-        """How far the last delivery was put off in all."""
-        return self._postponement.applied_ns
-
-    def interrupt(self) -> None:
-        """Make a blocked `next` return None soon."""
-        self._interrupted = True
-        self._pacer.disturb()
 
     def close(self) -> None:
         """Close the file; pictures still in use stay valid."""

@@ -67,3 +67,31 @@ class MonotonicPacer:
     def disturb(self) -> None:
         """End the running wait, or the next one."""
         self._disturbed.set()
+
+
+class PacedSource:
+    """The part of a `Source` that other threads reach: it can be put off and interrupted while it waits.
+
+    Args:
+        pacer: clock and waiting; None for the real clock.
+    """
+
+    def __init__(self, pacer: Pacer | None) -> None:
+        self._pacer: Pacer = pacer or MonotonicPacer()
+        self._postponement = Postponement()
+        self._interrupted = False
+
+    def put_off(self, by_ns: int) -> None:
+        """Put off all that is not delivered yet."""
+        self._postponement.add(by_ns)
+        self._pacer.disturb()
+
+    @property
+    def postponed_ns(self) -> int:
+        """How far the last delivery was put off in all."""
+        return self._postponement.applied_ns
+
+    def interrupt(self) -> None:
+        """Make a blocked `next` return None soon."""
+        self._interrupted = True
+        self._pacer.disturb()

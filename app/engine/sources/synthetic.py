@@ -11,12 +11,12 @@ from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
 from app.core.test_pattern import Canvas, MovingPattern
 from app.engine.picture import ChromaLocation, Matrix, Picture, PictureFormat, Plane
 from app.engine.sources.arrival_schedule import Arrival, ArrivalBuffer, ArrivalSchedule
-from app.engine.sources.pacing import MonotonicPacer, Pacer, Postponement
+from app.engine.sources.pacing import PacedSource, Pacer
 from app.engine.sources.source import Delivery
 from app.ipc.messages import SourceInfo
 
 
-class SyntheticSource:
+class SyntheticSource(PacedSource):
     """Implements `Source` for `synthetic:…`.
 
     Frames arrive by `ArrivalSchedule` whether or not anyone asks, wait in a bounded buffer, and are decoded one at a
@@ -28,17 +28,15 @@ class SyntheticSource:
     """
 
     def __init__(self, spec: SyntheticSpec, pacer: Pacer | None = None) -> None:
+        super().__init__(pacer)
         self._spec = spec
-        self._pacer: Pacer = pacer or MonotonicPacer()
         self._pattern = MovingPattern(spec.width, spec.height)
         self._pool = _PicturePool(self._pattern)
         self._arrivals = None if spec.free else ArrivalBuffer(_schedule(spec))
         # The decoder draws from its own stream of numbers, so that arrivals do not depend on what is decoded.
         self._random = np.random.default_rng([spec.seed, 1])
         self._free_number = 0
-        self._postponement = Postponement()
         self._started = False
-        self._ended = False
         self._info = _info(spec, self._pattern.has_bar_code)
 
     @property
@@ -55,21 +53,6 @@ class SyntheticSource:
             return Delivery(None, self._pts_ns(arrival.number), arrival.arrive_ns, NO_STAMP_NS, NO_STAMP_NS)
         return self._decode(arrival)
 
-    def put_off(self, by_ns: int) -> None:
-        """Put off all that is not taken yet."""
-        self._postponement.add(by_ns)
-        self._pacer.disturb()
-
-    @property
-    def postponed_ns(self) -> int:
-        """How far the last delivery was put off in all."""
-        return self._postponement.applied_ns
-
-    def interrupt(self) -> None:
-        """Make a blocked `next` return None soon."""
-        self._ended = True
-        self._pacer.disturb()
-
     def close(self) -> None:
         """Let go of the picture buffers; pictures still in use stay valid."""
         self._pool.close()
@@ -83,8 +66,8 @@ class SyntheticSource:
             self._postponement.take()
             arrival = Arrival(self._free_number, self._pacer.now_ns())
             self._free_number += 1
-            return None if self._ended else arrival
-        while not self._ended:
+            return None if self._interrupted else arrival
+        while not self._interrupted:
             if not self._started:
                 self._started = True
                 self._arrivals.start(self._pacer.now_ns())
@@ -100,9 +83,9 @@ class SyntheticSource:
         start_ns = self._pacer.now_ns()
         picture = self._pool.picture(arrival.number)
         busy_ns = self._decode_time_ns()
-        while busy_ns > 0 and not self._ended and not self._pacer.wait_until_ns(start_ns + busy_ns):
+        while busy_ns > 0 and not self._interrupted and not self._pacer.wait_until_ns(start_ns + busy_ns):
             pass  # disturbed by put_off: the frame in the decoder is finished all the same
-        if self._ended:
+        if self._interrupted:
             return None
         return Delivery(
             picture, self._pts_ns(arrival.number), arrival.arrive_ns, start_ns, self._pacer.now_ns(), key_frame=True
