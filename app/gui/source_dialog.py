@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Final
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QWidget
 
-from app.config.source_text import parse_source
+from app.config.source_text import SyntheticSpec, parse_source, source_text
 from app.core.errors import InvalidInputError
 
-
-@dataclass(frozen=True, slots=True)
-class SyntheticFields:
-    """The fields of the dialog; units are in the names. A rate of 0 runs free; a `seed` makes runs repeatable."""
-
-    width: int = 1280
-    height: int = 720
-    rate_hz: float = 60.0
-    decode_mean_ms: float = 0.0
-    decode_sd_ms: float = 0.0
-    arrival_jitter_ms: float = 0.0
-    stall_probability: float = 0.0
-    stall_ms: float = 0.0
-    seed: int = 1
-
-
-def synthetic_text(fields: SyntheticFields) -> str:
-    """Return the source text; what is zero is left out."""
-    text = f"synthetic:{fields.width}x{fields.height}@{fields.rate_hz:g}"
-    if fields.decode_mean_ms or fields.decode_sd_ms:
-        text += f",decode_ms={fields.decode_mean_ms:g}±{fields.decode_sd_ms:g}"
-    if fields.arrival_jitter_ms:
-        text += f",arrival_jitter_ms={fields.arrival_jitter_ms:g}"
-    if fields.stall_probability and fields.stall_ms:
-        text += f",stall={fields.stall_probability:g}:{fields.stall_ms:g}"
-    return f"{text},seed={fields.seed}"
+_START: Final = SyntheticSpec(1280, 720, 60.0, seed=1)
+"""What the form shows at first."""
 
 
 class SyntheticDialog(QDialog):
@@ -43,17 +19,16 @@ class SyntheticDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Synthetic source")
-        start = SyntheticFields()
-        self.width_box = _whole(16, 8192, start.width, "px")
-        self.height_box = _whole(16, 8192, start.height, "px")
-        self.rate_box = _number(0, 1000, start.rate_hz, "fps")
+        self.width_box = _whole(16, 8192, _START.width, "px")
+        self.height_box = _whole(16, 8192, _START.height, "px")
+        self.rate_box = _number(0, 1000, _START.rate_hz, "fps")
         self.rate_box.setSpecialValueText("free running")
         self.decode_mean_box = _number(0, 1000, 0, "ms")
         self.decode_sd_box = _number(0, 1000, 0, "ms")
         self.arrival_box = _number(0, 1000, 0, "ms")
         self.stall_share_box = _number(0, 100, 0, "% of frames")
         self.stall_box = _number(0, 10000, 0, "ms")
-        self.seed_box = _whole(0, 2**31 - 1, start.seed, "")
+        self.seed_box = _whole(0, 2**31 - 1, _START.seed, "")
         self.text_label = QLabel()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         self._lay_out()
@@ -64,19 +39,22 @@ class SyntheticDialog(QDialog):
         self._show_text()
 
     def source_text(self) -> str:
-        """Return the source text of the fields."""
-        return synthetic_text(
-            SyntheticFields(
-                width=self.width_box.value(),
-                height=self.height_box.value(),
-                rate_hz=self.rate_box.value(),
-                decode_mean_ms=self.decode_mean_box.value(),
-                decode_sd_ms=self.decode_sd_box.value(),
-                arrival_jitter_ms=self.arrival_box.value(),
-                stall_probability=self.stall_share_box.value() / 100,
-                stall_ms=self.stall_box.value(),
-                seed=self.seed_box.value(),
-            )
+        """Return the source text of the fields; what equals its default is left out."""
+        return source_text(self._spec())
+
+    def _spec(self) -> SyntheticSpec:
+        stalls = self.stall_share_box.value() > 0 and self.stall_box.value() > 0
+        return SyntheticSpec(
+            width=self.width_box.value(),
+            height=self.height_box.value(),
+            rate_hz=self.rate_box.value(),
+            decode_mean_ms=self.decode_mean_box.value(),
+            decode_sd_ms=self.decode_sd_box.value(),
+            arrival_jitter_ms=self.arrival_box.value(),
+            # The share has two decimals of a percent: what division adds behind them is no part of it.
+            stall_probability=round(self.stall_share_box.value() / 100, 4) if stalls else 0.0,
+            stall_ms=self.stall_box.value() if stalls else 0.0,
+            seed=self.seed_box.value(),
         )
 
     def _show_text(self) -> None:

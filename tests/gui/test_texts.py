@@ -8,14 +8,12 @@ from dataclasses import replace
 import pytest
 
 from app.config.options import option
-from app.config.source_text import parse_source
 from app.core.records import empty_frames
 from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate
 from app.gui.event_text import change_label, event_rows, loss_text, run_time_text
 from app.gui.frame_record_text import frame_record_rows
 from app.gui.help_text import focus_help, shortcut_table
 from app.gui.main_window import SHORTCUT_LIST
-from app.gui.source_dialog import SyntheticFields, synthetic_text
 from app.gui.status_line import StatusFacts, status_items
 from app.ipc.messages import ConfigApplied, EngineEvent, EngineStatus, RunFailed, SegmentEnded, SinkInfo
 from app.telemetry.sampler import SamplerCost
@@ -117,21 +115,6 @@ def test_costs_that_are_not_known_are_dashes() -> None:
     assert texts == ["no engine", "engine —", "GUI —", "telemetry —"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        SyntheticFields(),
-        SyntheticFields(640, 360, 0.0),
-        SyntheticFields(decode_mean_ms=4.5, decode_sd_ms=1.25, arrival_jitter_ms=2.0),
-        SyntheticFields(stall_probability=0.01, stall_ms=120.0, seed=7),
-    ],
-)
-def test_the_synthetic_form_writes_a_source_text_that_means_the_same(fields: SyntheticFields) -> None:
-    spec = parse_source(synthetic_text(fields))
-    for name in ("width", "height", "rate_hz", "decode_mean_ms", "decode_sd_ms", "arrival_jitter_ms", "seed"):
-        assert getattr(spec, name) == pytest.approx(getattr(fields, name))
-
-
 def test_help_explains_the_focused_option_or_says_how_to_ask() -> None:
     assert "Playout delay" in focus_help(option("render_latency_ms"), None)
     assert "Tab" in focus_help(None, None)
@@ -141,3 +124,23 @@ def test_every_command_with_a_key_is_in_the_list_and_no_key_is_given_twice() -> 
     keys = [key for _, key, _ in SHORTCUT_LIST]
     assert len(keys) == len(set(keys))
     assert "<b>Space</b>" in shortcut_table(SHORTCUT_LIST)
+
+
+def test_a_loaded_preset_is_labelled_by_the_options_that_act_not_by_its_name() -> None:
+    changes = {"name": ["", "b"], "description": ["", "Even motion"], "frame_queue_depth": [4, 6]}
+    assert change_label(ConfigApplied(2, 5, changes, {})) == "frame_queue_depth 4 frames → 6 frames"
+    assert change_label(ConfigApplied(2, 5, {"name": ["a", "b"]}, {})) == "name a → b"
+
+
+@pytest.mark.parametrize(
+    ("sink_hz", "screen_hz", "text"),
+    [
+        (59.94, 60.0, "59.9 Hz"),
+        (None, 60.0, "screen 60.0 Hz (nominal)"),
+        (None, 0.0, "refresh unknown"),
+        (None, math.nan, "refresh unknown"),
+    ],
+)
+def test_a_refresh_rate_says_who_told_it(sink_hz: float | None, screen_hz: float, text: str) -> None:
+    facts = StatusFacts(sink=replace(SINK, refresh_hz=sink_hz), screen_refresh_hz=screen_hz)
+    assert status_items(facts)[0].text == text
