@@ -82,15 +82,18 @@ def nominal_interval_ms(
 
 
 def after_warmup(frames: FrameArray, start_ns: int, warmup_s: float) -> FrameArray:
-    """Return the frames that arrived (or, without an arrival, were presented) `warmup_s` after the start or later.
+    """Return the frames behind the last one that arrived (or, without an arrival, was presented) in the warm-up.
 
-    A frame with neither stamp stays: nothing says that it belongs to the warm-up.
+    The cut is one place in the order of frames. A stream with reordered frames delivers some early, and to leave out
+    single frames behind the cut would make up intervals between those that are left.
     """
-    if warmup_s <= 0:
+    if warmup_s <= 0 or not len(frames):
         return frames
     first_seen_ns = np.where(frames["arrive_ns"] != NO_STAMP_NS, frames["arrive_ns"], frames["present_call_ns"])
-    late = first_seen_ns >= start_ns + round(warmup_s * NS_PER_S)
-    measured: FrameArray = frames[late | (first_seen_ns == NO_STAMP_NS)]
+    early = (first_seen_ns != NO_STAMP_NS) & (first_seen_ns < start_ns + round(warmup_s * NS_PER_S))
+    if not early.any():
+        return frames
+    measured: FrameArray = frames[frames["frame_id"] > frames["frame_id"][early].max()]
     return measured
 
 

@@ -60,7 +60,7 @@ def interval_statistics(shown: IntervalSeries, nominal_ms: float) -> dict[str, M
 def arrival_statistics(frames: FrameArray) -> dict[str, Measured]:
     """Return the source's arrival jitter."""
     row = metric("arrival_jitter_ms")
-    return {row.id: single(jitter.arrival_jitter_ms(frames), len(frames), row.missing)}
+    return {row.id: single(jitter.arrival_jitter_ms(frames), jitter.arrivals_counted(frames), row.missing)}
 
 
 def _nothing_known(metric_id: str, count: int) -> str:

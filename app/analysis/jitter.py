@@ -101,6 +101,11 @@ def arrival_jitter_ms(frames: FrameArray) -> float:
     return float(np.dot(weights, steps))
 
 
+def arrivals_counted(frames: FrameArray) -> int:
+    """Return how many frames `arrival_jitter_ms` is made of: those of the latest segment with an arrival and a pts."""
+    return len(_transit_ns(frames))
+
+
 def _transit_ns(frames: FrameArray) -> Int64Array:
     known = np.flatnonzero((frames["arrive_ns"] != NO_STAMP_NS) & (frames["pts_ns"] != NO_STAMP_NS))
     segment = frames["segment"][known]

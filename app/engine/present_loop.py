@@ -166,8 +166,8 @@ class PresentLoop:
 
     def _decide(self, frame: Frame) -> Decision:
         now_ns = time.monotonic_ns()
-        if frame.arrive_ns > now_ns:  # decoded during a pause, before its time
-            return Decision(Step.WAIT, at_ns=frame.arrive_ns)
+        if frame.process_end_ns > now_ns:  # decoded during a pause, before its time
+            return Decision(Step.WAIT, at_ns=frame.process_end_ns)
         if self._source.info.free_running:
             return PRESENT
         frame.due_ns = frame.playout_ns + self._latency_ns
@@ -197,7 +197,7 @@ class PresentLoop:
         frame = self._reconsider()
         self._held = self._admitted = None
         frame.frame_queue_out = len(self._stages.frame_queue)
-        frame.acquire_start_ns = started_ns
+        frame.acquire_start_ns = max(started_ns, frame.process_end_ns)  # a newer frame came while an image was awaited
         frame.acquire_end_ns = time.monotonic_ns()
         frame.image_index = image
         frame.present_mode_requested = self._mode_requested

@@ -98,3 +98,11 @@ def test_warm_up_leaves_out_what_came_before_its_end() -> None:
     frames["present_call_ns"] = [NO_STAMP_NS, 1001 * MS, 1000 * MS, NO_STAMP_NS]
     assert after_warmup(frames, 0, 1.0)["frame_id"].tolist() == [2, 3]
     assert len(after_warmup(frames, 0, 0.0)) == 4
+
+
+def test_the_warm_up_ends_at_one_place_where_a_reordered_stream_delivers_some_frames_early() -> None:
+    frames = displayed_frames([1_000 * MS, 1_033 * MS, 1_067 * MS, 1_100 * MS])
+    frames["arrive_ns"] = np.array([900, 1_010, 990, 1_020]) * MS
+    measured = after_warmup(frames, 0, 1.0)
+    assert measured["frame_id"].tolist() == [3]
+    assert display_intervals(after_warmup(frames, 0, 0.95)).interval_ns.tolist() == [34 * MS, 33 * MS]

@@ -13,12 +13,13 @@ from app.analysis.frame_intervals import display_intervals
 from app.analysis.jitter import (
     adaptive_sd_ms,
     arrival_jitter_ms,
+    arrivals_counted,
     jitter_rms_ratio,
     jitter_sd_ms,
     rolling_sd_ms,
     trailing_mean_ms,
 )
-from app.core.clock import NS_PER_MS
+from app.core.clock import NO_STAMP_NS, NS_PER_MS
 from tests.analysis.run_builder import displayed_frames, frames_at_intervals
 
 INTERVALS = st.lists(st.integers(1, 900), min_size=2, max_size=60).map(lambda values: [float(v) for v in values])
@@ -97,6 +98,13 @@ def test_arrival_jitter_is_the_rfc_3550_recursion(delay_ms: list[int]) -> None:
 
 def test_arrival_jitter_of_a_source_without_pts_is_missing() -> None:
     assert math.isnan(arrival_jitter_ms(displayed_frames([0, 1, 2], arrive_ns=[0, 1, 2])))
+
+
+def test_the_n_of_arrival_jitter_counts_the_frames_it_is_made_of() -> None:
+    frames = displayed_frames(np.arange(6), segment=[1, 1, 1, 2, 2, 2])
+    frames["arrive_ns"] = frames["pts_ns"] = np.arange(6) * 16 * NS_PER_MS
+    frames["pts_ns"][5] = NO_STAMP_NS
+    assert arrivals_counted(frames) == 2
 
 
 @given(INTERVALS, st.integers(2, 5))
