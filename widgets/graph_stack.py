@@ -49,6 +49,7 @@ class GraphStack(QWidget):
         self.span_box = self._make_span_box()
         self._ruler = TimeRuler()
         self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # a click on a graph ends typing in the search or a number
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)

@@ -116,8 +116,9 @@ class PreviewHost(QWidget):
         self.surface = PreviewSurface()
         self.container = QWidget.createWindowContainer(self.surface, self)
         self.container.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.container.setAccessibleName("Preview")
         self.setMinimumSize(320, 120)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # a click on the preview ends typing in the search or a number
+        self.setAccessibleName("Preview")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._state = PreviewState.EMPTY
         self._occluded = False
@@ -150,6 +151,7 @@ class PreviewHost(QWidget):
         self._state = state
         self.surface.set_engine_draws(state.shows_picture)
         if state.shows_picture:
+            self._keep_focus()
             self._stack.setCurrentWidget(self.container)
         else:
             self._words.show_state(state, text)
@@ -172,6 +174,16 @@ class PreviewHost(QWidget):
         """Ask for full screen."""
         self.activated.emit()
         event.accept()
+
+    def _keep_focus(self) -> None:
+        """Take the focus from a button that is about to vanish.
+
+        Otherwise the layout gives it to the container, which passes it on to the native window, and that hears no key:
+        every shortcut would be dead until the next click.
+        """
+        focused: QWidget | None = self.window().focusWidget()
+        if focused is not None and self._words.isAncestorOf(focused):
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _watch(self, window: QWidget) -> None:
         if window is self._watched:

@@ -8,6 +8,7 @@ mouse events taken before pyqtgraph's scene searches its items for them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +29,7 @@ LEFT_AXIS_PX: Final = 52
 RIGHT_AXIS_PX: Final = 48
 _TICK_SPACING_PX: Final = 26
 _DRAG_START_PX: Final = 4
+_TEXT_GAP_PX: Final = 3
 _PEN_STYLES: Final = {
     "solid": Qt.PenStyle.SolidLine,
     "dashed": Qt.PenStyle.DashLine,
@@ -196,16 +198,23 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
 
     def _draw_events(self, painter: QPainter, area: QRectF) -> None:
+        if self.overlay.message:
+            return  # there is no curve to compare with, and words are not crossed out
         colour = self.palette().color(QPalette.ColorRole.Text)
-        metrics = QFontMetrics(painter.font())
-        free_from = area.left()
         for event in self.overlay.events:
             x = self._x_of(event.time_s, area)
             painter.setPen(QPen(colour, 0, Qt.PenStyle.DotLine if event.dotted else Qt.PenStyle.SolidLine))
             painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
-            if event.text and x + 3 >= free_from:  # a text never runs into the one before; the list has them all
-                painter.drawText(QPointF(x + 3, area.top() + metrics.ascent()), event.text)
-                free_from = x + 3 + metrics.horizontalAdvance(event.text) + 6
+        metrics = QFontMetrics(painter.font())
+        widest = int(area.width()) - 2 * _TEXT_GAP_PX
+        lines = [
+            (self._x_of(event.time_s, area), metrics.elidedText(event.text, Qt.TextElideMode.ElideRight, widest))
+            for event in self.overlay.events
+            if event.text
+        ]
+        painter.setPen(QPen(colour))
+        for x, text in place_texts(lines, metrics.horizontalAdvance, area.left(), area.right()):
+            painter.drawText(QPointF(x, area.top() + metrics.ascent()), text)
 
     def _draw_losses(self, painter: QPainter, area: QRectF) -> None:
         y = area.bottom() - 6
@@ -357,3 +366,25 @@ def decimated_marks(times_s: FloatArray, bin_width_s: float) -> FloatArray:
         return times_s
     _, first = np.unique(np.floor(times_s / bin_width_s), return_index=True)
     return times_s[first]
+
+
+def place_texts(
+    lines: Sequence[tuple[float, str]], width_of: Callable[[str], float], left: float, right: float
+) -> list[tuple[float, str]]:
+    """Return where the texts beside vertical lines go, so that none is cut and none runs into another.
+
+    A text stands to the right of its line, or to the left where the plot ends. Of lines that stand closer together than
+    their texts are wide (a dragged slider) only the newest is written: its value is what holds.
+
+    Args:
+        lines: place and text of each line, by place. width_of: width of a text. left, right: edges of the plot.
+    """
+    placed: list[tuple[float, str]] = []
+    free_to = right
+    for x, text in reversed(lines):
+        width = width_of(text)
+        start = x + _TEXT_GAP_PX if x + _TEXT_GAP_PX + width <= right else x - _TEXT_GAP_PX - width
+        if not placed or start + width + _TEXT_GAP_PX <= free_to:
+            placed.append((max(start, left), text))
+            free_to = min(start, x)
+    return placed[::-1]

@@ -29,6 +29,11 @@ class ValueTable(QTableWidget):
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.horizontalHeader().setHighlightSections(False)
         self._rows: list[tuple[str, ...]] = []
+        self._is_log = False  # grows at its end
+        self._at_end = True  # as the person left it; a table that is hidden or resized meanwhile is not scrolled away
+        bar = self.verticalScrollBar()
+        bar.valueChanged.connect(self._note_place)
+        bar.rangeChanged.connect(self._stay_at_end)
 
     def show_rows(self, rows: Sequence[tuple[str, ...]]) -> None:
         """Replace all rows; the first column takes the width it needs."""
@@ -42,16 +47,13 @@ class ValueTable(QTableWidget):
 
     def append_row(self, texts: tuple[str, ...], most: int) -> None:
         """Add a row at the end, forgetting the oldest beyond `most`; the view stays at the end if it was there."""
-        bar = self.verticalScrollBar()
-        at_end = bar.value() >= bar.maximum() - 1
         self._rows.append(texts)
         self.insertRow(self.rowCount())
         self._write_row(self.rowCount() - 1, texts)
         if self.rowCount() > most:
             self.removeRow(0)
             self._rows.pop(0)
-        if at_end:
-            self.scrollToBottom()
+        self._is_log = True
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -70,6 +72,13 @@ class ValueTable(QTableWidget):
         model: QItemSelectionModel = self.selectionModel()
         indices = sorted(index.row() for index in model.selectedRows())
         return "\n".join("\t".join(self._rows[index]) for index in indices)
+
+    def _note_place(self, value: int) -> None:
+        self._at_end = value >= self.verticalScrollBar().maximum() - 1
+
+    def _stay_at_end(self, _least: int, most: int) -> None:
+        if self._is_log and self._at_end:
+            self.verticalScrollBar().setValue(most)
 
     def _write_row(self, index: int, texts: tuple[str, ...]) -> None:
         for column, text in enumerate(texts):

@@ -58,7 +58,7 @@ ACTIONS: Final = (
     ActionSpec("pin", "&Pin the newest frame", "P", "", "Pin the frame at the cursor's place and show its record."),
     ActionSpec("fullscreen", "F&ull-screen preview", "F", "fullscreen", "Only the preview; Esc back.", checkable=True),
     ActionSpec("detach", "&Detach preview", "D", "detach", "Preview in a window of its own.", checkable=True),
-    ActionSpec("leave", "Back", "Esc", "", "Leave full screen; else take the pin away; else clear the search."),
+    ActionSpec("leave", "Back", "Esc", "", "Leave full screen; else end typing; else take the pin away."),
     ActionSpec("search", "Search &options", "Ctrl+F", "", "Go to the search of the options."),
     ActionSpec("help", "&What is this?", "F1", "help", "Explain the control or number that has the focus."),
     ActionSpec("shortcuts", "&Keyboard shortcuts", "Ctrl+F1", "", "List every command with its key."),

@@ -78,8 +78,14 @@ def change_texts(applied: ConfigApplied) -> list[str]:
 
 
 def change_label(applied: ConfigApplied) -> str:
-    """Return the short text of a configuration change beside its line in the graphs."""
-    return ", ".join(f"{key} {_value(key, old)} → {_value(key, new)}" for key, (old, new) in applied.changes.items())
+    """Return the short text of a configuration change beside its line in the graphs.
+
+    Keys that say only whose preset it is are left out, unless nothing else changed; the event list has them all.
+    """
+    shown = {key: pair for key, pair in applied.changes.items() if is_option(key) and option(key).acts}
+    return ", ".join(
+        f"{key} {_value(key, old)} → {_value(key, new)}" for key, (old, new) in (shown or applied.changes).items()
+    )
 
 
 def sink_text(sink: SinkInfo) -> str:

@@ -34,7 +34,7 @@ TILES: Final = (
     TileSpec("p50", "interval", "p50", "Interval p50"),
     TileSpec("p99", "interval", "p99", "Interval p99"),
     TileSpec("jitter", "jitter_sd_ms", "value", "Jitter sd"),
-    TileSpec("low", "fps_low_1pct_mean", "value", "Low 1 % mean"),
+    TileSpec("low", "fps_low_1pct_mean", "value", "Low 1 %"),
     TileSpec("latency", "source_to_display_ms", "p50", "Latency p50"),
 )
 
@@ -76,7 +76,7 @@ def _tile(spec: TileSpec, measured: Mapping[str, Measured], interval_metric: str
     tip = "\n".join(filter(None, (heading, row.definition, calls_note, _basis(n, source), reason)))
     if math.isnan(value):
         return TileText(spec.title, "—", "", reason, tip)
-    return TileText(spec.title, value_text(metric_id, value), f"N {n}, present" if of_calls else f"N {n}", "", tip)
+    return TileText(spec.title, value_text(metric_id, value), f"N {n} calls" if of_calls else f"N {n}", "", tip)
 
 
 def _number(measured: Measured, statistic: str) -> tuple[float, int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from app.gui.main_window import TOP_MARGINS, MainWindow
@@ -20,6 +20,8 @@ class PreviewController(QObject):
         self._filling: QWidget | None = None  # our own knowledge: without a window manager Qt's forgets
         self._normal = window.geometry()
         self._was_maximised = False
+        self._docks = QByteArray()
+        self._split_sizes: list[int] = []
         actions = window.actions_by_name
         actions["fullscreen"].toggled.connect(self.set_fullscreen)
         actions["detach"].toggled.connect(self.set_detached)
@@ -54,8 +56,11 @@ class PreviewController(QObject):
             self._detached.addActions(self._window.actions())
             self._detached.closed.connect(lambda: self._window.actions_by_name["detach"].setChecked(False))
             self._detached.show()
+            self._split_sizes = self._window.split.sizes()
+            self._window.split.setSizes([0, sum(self._split_sizes)])  # the graphs take the room that is left
         else:
             self._take_back()
+            self._window.split.setSizes(self._split_sizes)
 
     def _take_back(self) -> None:
         detached, self._detached = self._detached, None
@@ -68,6 +73,7 @@ class PreviewController(QObject):
     def _enter(self, target: QWidget) -> None:
         self._normal, self._was_maximised = target.geometry(), target.isMaximized()
         if target is self._window:
+            self._docks = self._window.saveState()
             self._hidden = [widget for widget in self._surroundings() if widget.isVisible()]
             for widget in self._hidden:
                 widget.hide()
@@ -79,11 +85,13 @@ class PreviewController(QObject):
     def _leave(self, target: QWidget) -> None:
         for widget in self._hidden:
             widget.show()
-        self._hidden = []
         self._window.top.setContentsMargins(*TOP_MARGINS)
         target.setWindowState(Qt.WindowState.WindowMaximized if self._was_maximised else Qt.WindowState.WindowNoState)
         if not self._was_maximised:
             target.setGeometry(self._normal)
+        if self._hidden:
+            self._hidden = []
+            self._window.restoreState(self._docks)  # sizes, and which of the tabs is in front
 
     def _surroundings(self) -> list[QWidget]:
         window = self._window

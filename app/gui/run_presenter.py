@@ -215,6 +215,7 @@ class RunPresenter(QObject):
         running = state is not None and state.phase.is_live
         return StatusFacts(
             sink=self._sink if running else None,
+            screen_refresh_hz=self._window.host.screen().refreshRate(),
             is_paused=state is not None and state.phase is Phase.PAUSED,
             status=state.status if state and running else None,
             gui_cpu_ratio=self._meter.read(time.monotonic_ns()).cpu_ratio,

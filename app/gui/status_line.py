@@ -15,9 +15,14 @@ from widgets.theme import warning_colour
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """What the line is made of; None or NaN where there is nothing yet."""
+    """What the line is made of; None or NaN where there is nothing yet.
+
+    Attributes:
+        screen_refresh_hz: nominal refresh rate of the preview's screen as Qt reports it, in Hz.
+    """
 
     sink: SinkInfo | None = None
+    screen_refresh_hz: float = math.nan
     is_paused: bool = False
     status: EngineStatus | None = None
     gui_cpu_ratio: float = math.nan
@@ -41,16 +46,16 @@ class StatusItem:
 def status_items(facts: StatusFacts) -> list[StatusItem]:
     """Return the entries, in order."""
     paused = [StatusItem("paused", "❚❚ paused: Space goes on", "The segment has ended; going on begins another.", True)]
-    return [*(paused if facts.is_paused else []), *_sink_items(facts.sink), *_cost_items(facts), *_flag_items(facts)]
+    return [*(paused if facts.is_paused else []), *_sink_items(facts), *_cost_items(facts), *_flag_items(facts)]
 
 
-def _sink_items(sink: SinkInfo | None) -> list[StatusItem]:
+def _sink_items(facts: StatusFacts) -> list[StatusItem]:
+    sink = facts.sink
     if sink is None:
         return [StatusItem("sink", "no engine", "Nothing runs; a source starts the engine.")]
-    refresh = f"{sink.refresh_hz:.1f} Hz" if sink.refresh_hz else "refresh unknown"
     size = f"{sink.width}×{sink.height}"
     return [
-        StatusItem("refresh", refresh, "Refresh rate of the display as the sink knows it, in Hz."),
+        _refresh_item(sink.refresh_hz, facts.screen_refresh_hz),
         StatusItem("sink", f"{sink.kind.upper()} {size}", f"Sink and size of its images in pixels. {sink.device}"),
         StatusItem(
             "display_time",
@@ -59,6 +64,18 @@ def _sink_items(sink: SinkInfo | None) -> list[StatusItem]:
         ),
         StatusItem("images", f"{sink.image_count} images", "Images that the swapchain really has."),
     ]
+
+
+def _refresh_item(sink_hz: float | None, screen_hz: float) -> StatusItem:
+    if sink_hz:
+        return StatusItem("refresh", f"{sink_hz:.1f} Hz", "Refresh rate of the display as the sink knows it, in Hz.")
+    if screen_hz > 0:  # false for NaN
+        tip = (
+            "The driver does not tell the sink the refresh rate. This is the screen's nominal one as Qt reports it (60 "
+            "where the X server names none); nothing is scheduled or measured by it."
+        )
+        return StatusItem("refresh", f"screen {screen_hz:.1f} Hz (nominal)", tip)
+    return StatusItem("refresh", "refresh unknown", "Neither the sink nor the window system tells a refresh rate.")
 
 
 def _cost_items(facts: StatusFacts) -> list[StatusItem]:
@@ -114,12 +131,16 @@ _ORDER: Final = (
 )  # fmt: skip
 
 
+_BETWEEN: Final = "·  "
+
+
 class StatusLine(QStatusBar):
     """Shows the entries as permanent labels; short messages appear to their left and go away."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setSizeGripEnabled(False)
+        self.setContentsMargins(0, 0, 6, 0)
         self.labels = {name: QLabel() for name in _ORDER}
         for label in self.labels.values():
             label.hide()
@@ -131,7 +152,10 @@ class StatusLine(QStatusBar):
         for name, label in self.labels.items():
             item = by_name.get(name)
             label.setVisible(item is not None)
-            if item is not None and (label.text(), label.toolTip()) != (item.text, item.tip):
-                label.setText(item.text)
+            if item is None:
+                continue
+            text = item.text if item is items[0] else f"{_BETWEEN}{item.text}"
+            if (label.text(), label.toolTip()) != (text, item.tip):
+                label.setText(text)
                 label.setToolTip(item.tip)
                 label.setStyleSheet(f"color: {warning_colour(self.palette())}" if item.is_warning else "")

@@ -15,7 +15,7 @@ from typing import Final
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QMenu, QWidget
 
 from app.config.presets import list_presets
 from app.gui.action_table import dress
@@ -303,10 +303,17 @@ class Workbench(QObject):
     def _leave(self) -> None:
         if self.preview.is_fullscreen:
             self.window.actions_by_name["fullscreen"].setChecked(False)
+        elif self._is_typing():
+            self.window.panel.search.clear()
+            self.window.graphs.setFocus()  # plain keys are commands again
         elif self.window.graphs.pin is not None:
             self.window.graphs.set_pin(None)
         else:
             self.window.panel.search.clear()
+
+    def _is_typing(self) -> bool:
+        focused: QWidget | None = self.window.focusWidget()
+        return isinstance(focused, (QLineEdit, QAbstractSpinBox))
 
     def _search(self) -> None:
         self.window.docks["controls"].show()

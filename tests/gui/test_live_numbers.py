@@ -38,7 +38,7 @@ def test_nothing_yet_is_a_dash_everywhere_and_no_zero() -> None:
 def test_without_a_display_time_the_tiles_say_that_they_speak_of_present_calls() -> None:
     frames = frames_at_60_hz(0, 300, source=DisplayTimeSource.PRESENT_FENCE)
     tiles = live_tiles(frames, "present_interval_ms", 16.667, None, "")
-    assert tiles["p50"].basis == "N 299, present"
+    assert tiles["p50"].basis == "N 299 calls"
     assert "Computed from present calls" in tiles["jitter"].tip
 
 

@@ -349,3 +349,45 @@ def test_every_command_is_in_a_menu_or_has_a_key(play: Play) -> None:
             assert action.associatedObjects()
 
     play(scenario)
+
+
+def test_escape_ends_typing_so_that_plain_keys_are_commands_again(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        window, actions = workbench.window, workbench.window.actions_by_name
+        actions["search"].trigger()
+        window.panel.search.setText("queue")
+        actions["leave"].trigger()
+        assert window.panel.search.text() == ""
+        assert window.focusWidget() is window.graphs
+        window.panel.rows["frame_queue_depth"].findChildren(QSpinBox)[0].setFocus()
+        actions["leave"].trigger()
+        assert window.focusWidget() is window.graphs
+
+    play(scenario)
+
+
+def test_full_screen_and_back_leaves_the_docks_as_they_were(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        window = workbench.window
+        window.docks["frame"].raise_()
+        await asyncio.sleep(0.1)
+        before = {name: dock.size() for name, dock in window.docks.items() if not dock.visibleRegion().isEmpty()}
+        window.actions_by_name["fullscreen"].setChecked(True)
+        await asyncio.sleep(0.2)
+        window.actions_by_name["fullscreen"].setChecked(False)
+        await until(lambda: window.docks["controls"].size() == before["controls"])
+        assert {name for name, dock in window.docks.items() if not dock.visibleRegion().isEmpty()} == set(before)
+
+    play(scenario)
+
+
+def test_a_detached_preview_leaves_no_hole_in_the_window(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        window = workbench.window
+        before = window.split.sizes()
+        window.actions_by_name["detach"].setChecked(True)
+        await until(lambda: window.split.sizes()[0] <= window.tile_row.height() + 20)
+        window.actions_by_name["detach"].setChecked(False)
+        await until(lambda: window.split.sizes() == before)
+
+    play(scenario)

@@ -18,6 +18,7 @@ from tests.widgets.graph_data import MadeUpSource
 from widgets.graph_source import Curve, GraphNote, LossMarks, TimeEvent
 from widgets.graph_stack import GraphStack
 from widgets.theme import palette_for
+from widgets.time_plot import place_texts
 
 pytestmark = pytest.mark.x11
 
@@ -180,3 +181,26 @@ def test_the_view_is_moved_without_a_mouse(stack: GraphStack, direction: str) ->
     before = stack.window_shown
     getattr(stack, direction)()
     assert stack.window_shown != before
+
+
+def test_texts_beside_event_lines_are_whole_and_apart_and_the_newest_of_a_drag_stands() -> None:
+    def width_of(text: str) -> float:
+        return 10.0 * len(text)
+
+    drag = [(100.0, "a 1 → 2"), (110.0, "a 2 → 3"), (120.0, "a 3 → 4")]
+    assert place_texts(drag, width_of, 0.0, 400.0) == [(123.0, "a 3 → 4")]
+    apart = [(10.0, "a 1 → 2"), (300.0, "b 1 → 2")]
+    assert place_texts(apart, width_of, 0.0, 400.0) == [(13.0, "a 1 → 2"), (303.0, "b 1 → 2")]
+    at_edge = place_texts([(390.0, "a 1 → 2")], width_of, 0.0, 400.0)
+    assert at_edge == [(317.0, "a 1 → 2")]
+
+
+def test_a_graph_without_a_curve_says_why_and_nothing_crosses_the_words(
+    stack: GraphStack, source: MadeUpSource
+) -> None:
+    source.notes["temperature"] = GraphNote(missing="no GPU")
+    stack.panels["temperature"].draw(source, stack.window_shown)
+    bare = picture_of(stack, "temperature")
+    source.lines = [TimeEvent(stack.window_shown.end_s - 5.0, "a 1 → 2", "config")]
+    stack.panels["temperature"].draw(source, stack.window_shown)
+    assert picture_of(stack, "temperature") == bare

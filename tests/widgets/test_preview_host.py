@@ -149,3 +149,15 @@ def test_closing_the_detached_window_gives_the_preview_back(host: PreviewHost, q
     detached.show()
     with qtbot.waitSignal(detached.closed):
         detached.close()
+
+
+def test_a_button_that_makes_way_for_the_picture_leaves_the_keys_with_the_window(
+    home: QWidget, host: PreviewHost, qtbot: QtBot
+) -> None:
+    words = host.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    button = next(word.buttons for word in words if hasattr(word, "buttons"))["sample"]
+    home.activateWindow()
+    button.setFocus()
+    live(host, qtbot)
+    assert home.focusWidget() is host
+    assert not host.container.hasFocus()

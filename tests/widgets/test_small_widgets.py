@@ -127,3 +127,24 @@ def test_a_problem_dialog_lists_every_problem(qtbot: QtBot) -> None:
     dialog = ProblemDialog("Preset not loaded", "It cannot be used.", ["a: 0 is outside", "b: unknown"])
     qtbot.addWidget(dialog)
     assert dialog.problems.toPlainText() == "a: 0 is outside\nb: unknown"
+
+
+def test_a_log_stays_at_its_end_while_hidden_or_resized_and_where_the_reader_left_it(qtbot: QtBot) -> None:
+    table = ValueTable(("Time", "What"))
+    qtbot.addWidget(table)
+    table.resize(300, 200)
+    table.show()
+    qtbot.waitExposed(table)
+    for index in range(40):
+        table.append_row((str(index), "x"), 1000)
+    bar = table.verticalScrollBar()
+    table.hide()
+    table.append_row(("hidden", "x"), 1000)
+    table.show()
+    table.resize(300, 90)
+    table.append_row(("shrunk", "x"), 1000)
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    bar.setValue(3)
+    table.append_row(("read above", "x"), 1000)
+    qtbot.wait(50)
+    assert bar.value() == 3
