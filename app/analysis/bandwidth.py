@@ -24,13 +24,13 @@ class BandwidthSeries(NamedTuple):
     bytes_per_s: FloatArray
 
 
-def upload_bandwidth(frames: FrameArray, window_ns: int = WINDOW_NS) -> BandwidthSeries:
+def upload_bandwidth(frames: FrameArray) -> BandwidthSeries:
     """Return the upload bandwidth in windows from the first upload on; empty when nothing was ever copied."""
     rows = np.flatnonzero((frames["bytes_uploaded"] > 0) & (frames["process_end_ns"] != NO_STAMP_NS))
     ends_ns, copied_bytes = frames["process_end_ns"][rows], frames["bytes_uploaded"][rows]
     if len(ends_ns) == 0:
         return BandwidthSeries(np.empty(0, np.int64), np.empty(0))
     start_ns = int(ends_ns.min())
-    total_bytes = np.bincount((ends_ns - start_ns) // window_ns, weights=copied_bytes)[:-1]
-    middle_ns = start_ns + np.arange(len(total_bytes)) * window_ns + window_ns // 2
-    return BandwidthSeries(middle_ns, total_bytes.astype(np.float64) * (NS_PER_S / window_ns))
+    total_bytes = np.bincount((ends_ns - start_ns) // WINDOW_NS, weights=copied_bytes)[:-1]
+    middle_ns = start_ns + np.arange(len(total_bytes)) * WINDOW_NS + WINDOW_NS // 2
+    return BandwidthSeries(middle_ns, total_bytes.astype(np.float64) * (NS_PER_S / WINDOW_NS))

@@ -21,11 +21,10 @@ from app.gui.session_bridge import SessionBridge
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
 from app.ipc.messages import FromEngine
 from app.session.run_directory import default_run_directory
-from app.session.session import Listener, Session
+from app.session.session import Session
 from app.session.session_state import Phase, RunRequest, SessionChange, SessionState
 from app.telemetry.sampler import Sampler
 
-MakeSession = Callable[[RunRequest, Listener], Session]
 T = TypeVar("T")
 
 CONFIG_INTERVAL_MS: Final = 33
@@ -39,7 +38,6 @@ class RunController(QObject):
     return at once and are called on the GUI thread.
 
     Args:
-        make_session: makes a session for a request; another one in tests.
         gpu, device, validation: as in `RunRequest`.
 
     Signals:
@@ -56,7 +54,6 @@ class RunController(QObject):
 
     def __init__(
         self,
-        make_session: MakeSession = Session,
         *,
         gpu: str = "auto",
         device: str = "",
@@ -64,7 +61,6 @@ class RunController(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._make_session = make_session
         self._base = RunRequest(
             source="", sink="", gpu=gpu, device=device, validation=validation, window_pid=os.getpid()
         )
@@ -209,7 +205,7 @@ class RunController(QObject):
         await self._dispose()
         bridge = SessionBridge(self)
         bridge.told.connect(self._told)
-        session = self._make_session(request, bridge.listen)
+        session = Session(request, bridge.listen)
         self._session, self._bridge = session, bridge
         self.began.emit()
         self.state_changed.emit(replace(session.state, phase=Phase.STARTING))

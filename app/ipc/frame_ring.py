@@ -154,7 +154,7 @@ class FrameRingReader:
         ValueError: the block holds no ring, or one of another record version.
     """
 
-    def __init__(self, block: SharedBlock, *, from_start: bool = True) -> None:
+    def __init__(self, block: SharedBlock) -> None:
         self._memory = memoryview(block.memory)
         magic, version, itemsize, capacity = _IDENTITY.unpack_from(self._memory, 0)
         if magic != _MAGIC:
@@ -167,7 +167,7 @@ class FrameRingReader:
         self._signed = self._memory[:HEADER_BYTES].cast("q")
         self._records = np.frombuffer(self._memory, FRAME_DTYPE, capacity, HEADER_BYTES)
         self._capacity = int(capacity)
-        self._next = 0 if from_start else int(self._words[_DONE_WORD])
+        self._next = 0
         self._last_counters = _counters_of([0] * _COUNTER_COUNT)
 
     def read(self, most: int | None = None) -> RingBatch:

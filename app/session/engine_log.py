@@ -33,9 +33,9 @@ class EngineLog:
         self._thread = threading.Thread(target=self._follow, name="engine-stderr", daemon=True)
         self._thread.start()
 
-    def last_lines(self, count: int = LAST_LINES) -> list[str]:
+    def last_lines(self) -> list[str]:
         """Return the newest lines, oldest first; safe from any thread."""
-        return list(self._lines)[-count:]
+        return list(self._lines)
 
     def join(self, timeout_s: float) -> None:
         """Wait until the child's standard error has ended, at most `timeout_s`."""

@@ -97,14 +97,14 @@ class EngineProcess:
         """
         return self._channel.receive(timeout_s)
 
-    def open_reader(self, *, from_start: bool = True) -> FrameRingReader:
-        """Return a follower of the frame ring.
+    def open_reader(self) -> FrameRingReader:
+        """Return a follower of the frame ring, from its oldest record on.
 
         Raises:
             EngineError: the engine has not opened its ring yet (it does so before `EngineReady`).
         """
         try:
-            return FrameRingReader(self._block, from_start=from_start)
+            return FrameRingReader(self._block)
         except ValueError as error:
             raise EngineError(f"no frames can be read: {error}") from error
 

@@ -187,12 +187,12 @@ class Sampler:
         self._close_providers()
         return True
 
-    def subscribe(self, capacity: int = FEED_CAPACITY) -> TelemetryFeed:
+    def subscribe(self) -> TelemetryFeed:
         """Return a feed of every reading from now on, which starts with the latest of each metric.
 
         So a reader that comes late knows at once what is read on a slow pace, or not at all and why.
         """
-        feed = TelemetryFeed(capacity)
+        feed = TelemetryFeed()
         with self._feeds_lock:
             feed.put(list(self._latest.values()))
             self._feeds.append(feed)

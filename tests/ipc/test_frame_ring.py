@@ -27,8 +27,8 @@ class Ring:
         self.writer = FrameRingWriter(self.block, capacity)
         self.readers: list[FrameRingReader] = []
 
-    def reader(self, *, from_start: bool = True) -> FrameRingReader:
-        self.readers.append(FrameRingReader(self.block, from_start=from_start))
+    def reader(self) -> FrameRingReader:
+        self.readers.append(FrameRingReader(self.block))
         return self.readers[-1]
 
     def write(self, number: int) -> None:
@@ -75,11 +75,11 @@ def test_another_record_version_is_refused(ring: Ring) -> None:
         FrameRingReader(ring.block)
 
 
-def test_a_reader_that_starts_at_the_end_sees_only_what_follows(ring: Ring) -> None:
+def test_a_late_reader_begins_with_the_oldest_record_that_is_kept(ring: Ring) -> None:
     ring.write(0)
-    late = ring.reader(from_start=False)
+    late = ring.reader()
     ring.write(1)
-    assert list(late.read().frames["frame_id"]) == [1]
+    assert list(late.read().frames["frame_id"]) == [0, 1]
 
 
 def test_a_lapped_reader_gets_the_newest_and_the_number_of_what_it_missed(ring: Ring) -> None:

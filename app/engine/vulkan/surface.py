@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from app.config.sink_text import HeadlessSpec, X11Spec
 from app.core.errors import SinkError
@@ -11,6 +11,8 @@ from app.engine.vulkan.api import Handle, Struct, ffi
 from app.engine.vulkan.instance import Instance
 from app.engine.vulkan.results import check
 from app.engine.vulkan.xcb import WindowState, XConnection
+
+_WINDOW_TITLE: Final = "VeoTuner preview"
 
 
 class WindowClosedError(SinkError):
@@ -83,11 +85,11 @@ class X11Surface:
 
     kind = "x11"
 
-    def __init__(self, instance: Instance, spec: X11Spec, title: str) -> None:
+    def __init__(self, instance: Instance, spec: X11Spec) -> None:
         self._instance = instance
         self._connection = XConnection()
         try:
-            self._window, self._state = self._open_window(spec, title)
+            self._window, self._state = self._open_window(spec)
             self.handle = self._create()
         except SinkError:
             self._connection.close()
@@ -117,9 +119,9 @@ class X11Surface:
         _destroy_surface(self._instance, self.handle)
         self._connection.close()
 
-    def _open_window(self, spec: X11Spec, title: str) -> tuple[int, WindowState]:
+    def _open_window(self, spec: X11Spec) -> tuple[int, WindowState]:
         if spec.window_id is None:
-            window = self._connection.create_window(spec.width, spec.height, title)
+            window = self._connection.create_window(spec.width, spec.height, _WINDOW_TITLE)
             return window, WindowState(spec.width, spec.height, alive=True, close_requested=False)
         self._connection.watch_window(spec.window_id)
         size = self._connection.window_size(spec.window_id)
@@ -136,7 +138,7 @@ class X11Surface:
         return _create_surface(self._instance, "VK_KHR_xcb_surface", "vkCreateXcbSurfaceKHR", info)
 
 
-def open_surface(instance: Instance, spec: HeadlessSpec | X11Spec, *, title: str = "VeoTuner preview") -> Surface:
+def open_surface(instance: Instance, spec: HeadlessSpec | X11Spec) -> Surface:
     """Return the surface a sink text asks for.
 
     Raises:
@@ -144,7 +146,7 @@ def open_surface(instance: Instance, spec: HeadlessSpec | X11Spec, *, title: str
     """
     if isinstance(spec, HeadlessSpec):
         return HeadlessSurface(instance, spec.width, spec.height)
-    return X11Surface(instance, spec, title)
+    return X11Surface(instance, spec)
 
 
 def _create_surface(instance: Instance, extension: str, function: str, info: Struct) -> Handle:

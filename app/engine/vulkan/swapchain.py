@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from app.core.errors import SinkError
 from app.core.vocabulary import PresentMode
@@ -20,8 +20,6 @@ from app.engine.vulkan.negotiation import (
 )
 from app.engine.vulkan.render import RenderTarget
 from app.engine.vulkan.results import check
-
-MAX_PRESENT_ID: Final = 2**63
 
 
 class SurfaceOffer(NamedTuple):

@@ -54,9 +54,6 @@ xcb_void_cookie_t xcb_create_window_checked(xcb_connection_t *c, uint8_t depth, 
     int16_t x, int16_t y, uint16_t width, uint16_t height, uint16_t border_width, uint16_t klass, uint32_t visual,
     uint32_t value_mask, const void *value_list);
 xcb_void_cookie_t xcb_map_window(xcb_connection_t *c, uint32_t window);
-xcb_void_cookie_t xcb_destroy_window_checked(xcb_connection_t *c, uint32_t window);
-xcb_void_cookie_t xcb_configure_window_checked(xcb_connection_t *c, uint32_t window, uint16_t value_mask,
-    const void *value_list);
 xcb_void_cookie_t xcb_change_window_attributes_checked(xcb_connection_t *c, uint32_t window, uint32_t value_mask,
     const void *value_list);
 xcb_void_cookie_t xcb_change_property(xcb_connection_t *c, uint8_t mode, uint32_t window, uint32_t property,
@@ -67,8 +64,6 @@ xcb_intern_atom_reply_t *xcb_intern_atom_reply(xcb_connection_t *c, xcb_void_coo
 xcb_void_cookie_t xcb_get_geometry(xcb_connection_t *c, uint32_t drawable);
 xcb_get_geometry_reply_t *xcb_get_geometry_reply(xcb_connection_t *c, xcb_void_cookie_t cookie,
     xcb_generic_error_t **e);
-xcb_void_cookie_t xcb_send_event(xcb_connection_t *c, uint8_t propagate, uint32_t destination, uint32_t event_mask,
-    const char *event);
 void free(void *p);
 """
 
@@ -78,7 +73,6 @@ _EVENT_CLIENT_MESSAGE: Final = 33
 _CW_BACK_PIXEL: Final = 2
 _CW_EVENT_MASK: Final = 2048
 _STRUCTURE_NOTIFY: Final = 131072
-_CONFIG_WIDTH_HEIGHT: Final = 4 | 8
 _ATOM_ATOM: Final = 4
 _ATOM_STRING: Final = 31
 _ATOM_WM_NAME: Final = 39
@@ -172,27 +166,6 @@ class XConnection:
         size = int(reply.width), int(reply.height)
         self._xcb.free(reply)
         return size
-
-    def resize_window(self, window: int, width: int, height: int) -> None:
-        """Set the size of a window and wait until the server has done it."""
-        values = self._ffi.new("uint32_t[]", [width, height])
-        cookie = self._xcb.xcb_configure_window_checked(self.pointer, window, _CONFIG_WIDTH_HEIGHT, values)
-        self._require(cookie, f"The X11 window {window:#x} is gone; open the preview again.")
-
-    def destroy_window(self, window: int) -> None:
-        """Destroy a window; one that is already gone is no error."""
-        self._free_reply(self._xcb.xcb_request_check(
-            self.pointer, self._xcb.xcb_destroy_window_checked(self.pointer, window)
-        ))  # fmt: skip
-
-    def ask_to_close(self, window: int) -> None:
-        """Ask a window's owner to close it, as a window manager does when its button is pressed."""
-        message = self._ffi.new("xcb_client_message_event_t *")
-        message.response_type, message.format, message.window = _EVENT_CLIENT_MESSAGE, 32, window
-        message.type = self.atom("WM_PROTOCOLS")
-        message.data32[0] = self.atom("WM_DELETE_WINDOW")
-        self._xcb.xcb_send_event(self.pointer, 0, window, 0, self._ffi.cast("char *", message))
-        self._xcb.xcb_flush(self.pointer)
 
     def poll_window(self, window: int, state: WindowState) -> WindowState:
         """Return `state` brought up to date by the events that have arrived; never blocks."""

@@ -21,9 +21,9 @@ from app.engine.sinks.sink import Settled, SinkRequest
 from app.engine.sinks.swapchain import SwapchainSink, open_swapchain_sink
 from app.engine.vulkan.results import DEVICE_LOST, VulkanError
 from app.engine.vulkan.surface import WindowClosedError
-from app.engine.vulkan.xcb import XConnection
 from tests.engine.vulkan import reference
 from tests.engine.vulkan.conftest import read_png
+from tests.support.window_owner import WindowOwner
 from tests.support.x_server import XServer
 
 SECOND_NS = 1_000_000_000
@@ -57,9 +57,9 @@ def open_sink() -> Iterator[OpenSink]:
 
 
 @pytest.fixture
-def connection(x_display: str) -> Iterator[XConnection]:
+def connection(x_display: str) -> Iterator[WindowOwner]:
     """Another client of the X server: the GUI that owns the window."""
-    client = XConnection(x_display)
+    client = WindowOwner(x_display)
     yield client
     client.close()
 
@@ -223,7 +223,7 @@ def test_fifty_present_mode_changes_leave_nothing_behind(open_sink: OpenSink, x_
             before = objects
 
 
-def test_two_hundred_resizes_of_a_foreign_window_are_followed(open_sink: OpenSink, connection: XConnection) -> None:
+def test_two_hundred_resizes_of_a_foreign_window_are_followed(open_sink: OpenSink, connection: WindowOwner) -> None:
     window = connection.create_window(200, 100, "owner")
     sink = open_sink(X11Spec(window, 200, 100))
     random = np.random.default_rng(7)
@@ -247,7 +247,7 @@ def test_two_hundred_resizes_of_a_foreign_window_are_followed(open_sink: OpenSin
 
 
 def test_resizes_while_frames_are_presented_are_no_validation_error(
-    open_sink: OpenSink, connection: XConnection
+    open_sink: OpenSink, connection: WindowOwner
 ) -> None:
     window = connection.create_window(200, 100, "owner")
     sink = open_sink(X11Spec(window, 200, 100))
@@ -271,7 +271,7 @@ def test_resizes_while_frames_are_presented_are_no_validation_error(
     assert {each.fate for each in settled} <= {Fate.DISPLAYED, Fate.COMPOSITOR_DISCARDED}
 
 
-def test_a_window_destroyed_under_us_is_an_error_that_says_so(open_sink: OpenSink, connection: XConnection) -> None:
+def test_a_window_destroyed_under_us_is_an_error_that_says_so(open_sink: OpenSink, connection: WindowOwner) -> None:
     window = connection.create_window(100, 100, "owner")
     sink = open_sink(X11Spec(window, 100, 100))
     show(sink, 3)
@@ -281,7 +281,7 @@ def test_a_window_destroyed_under_us_is_an_error_that_says_so(open_sink: OpenSin
 
 
 def test_a_window_destroyed_between_acquire_and_present_is_no_crash(
-    open_sink: OpenSink, connection: XConnection
+    open_sink: OpenSink, connection: WindowOwner
 ) -> None:
     window = connection.create_window(100, 100, "owner")
     sink = open_sink(X11Spec(window, 100, 100))
@@ -300,7 +300,7 @@ def test_a_window_destroyed_between_acquire_and_present_is_no_crash(
         go_on()
 
 
-def test_closing_our_own_window_is_told_apart(open_sink: OpenSink, connection: XConnection) -> None:
+def test_closing_our_own_window_is_told_apart(open_sink: OpenSink, connection: WindowOwner) -> None:
     sink = open_sink(X11Spec(None, 100, 100))
     show(sink, 2)
     connection.ask_to_close(sink.window_id or 0)
