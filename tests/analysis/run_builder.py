@@ -223,6 +223,24 @@ def made_run(made: Made = Made(), **changes: Any) -> RunData:
     return replace(run, **changes)
 
 
+def run_of_nothing() -> RunData:
+    """Return a run that ended before anything was opened."""
+    nothing = made_frames(Made(seconds=0.0))
+    return made_run(
+        frames=nothing,
+        counters=counters_of(nothing, repeated=None),
+        telemetry=TelemetryTable.empty(),
+        segments=(),
+        source=None,
+        sink_history=(),
+        statuses=(),
+        events=(),
+        config_history=(),
+        source_text="",
+        sink_text="",
+    )
+
+
 def _segments(made: Made, end_ns: int) -> tuple[SegmentSpan, ...]:
     if not made.stall_after_s:
         return (SegmentSpan(0, START_NS, end_ns, START_NS, "first frame", "stopped"),)

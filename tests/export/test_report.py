@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.run_data import RunData, SinkAt, TelemetryTable
+from app.analysis.run_data import RunData, SinkAt
 from app.analysis.run_statistics import summarise_run
 from app.analysis.summary import Missing
 from app.config.editing import replace_options
@@ -20,11 +20,11 @@ from app.export.report import report_html, write_report
 from tests.analysis.run_builder import (
     START_NS,
     Made,
-    counters_of,
     made_frames,
     made_run,
     made_sink,
     made_telemetry,
+    run_of_nothing,
 )
 
 VOID = {"meta", "col", "br", "link", "img", "hr", "input", "path", "use", "rect"}
@@ -82,23 +82,6 @@ def full_run() -> RunData:
 @pytest.fixture(scope="module")
 def page(full_run: RunData) -> Page:
     return Page(report_html(full_run))
-
-
-def run_of_nothing() -> RunData:
-    nothing = made_frames(Made(seconds=0.0))
-    return made_run(
-        frames=nothing,
-        counters=counters_of(nothing, repeated=None),
-        telemetry=TelemetryTable.empty(),
-        segments=(),
-        source=None,
-        sink_history=(),
-        statuses=(),
-        events=(),
-        config_history=(),
-        source_text="",
-        sink_text="",
-    )
 
 
 def test_elements_are_closed_in_order_and_ids_are_unique(page: Page) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.analysis.run_data import TelemetryTable
 from app.core.metrics import METRICS
 from app.core.records import MISSING_COUNT
 from app.core.vocabulary import LOSS_CLASSES
 from app.export.run_result import build_run_result, result_json, result_rows
-from tests.analysis.run_builder import Made, counters_of, made_frames, made_run, made_telemetry
+from tests.analysis.run_builder import Made, made_frames, made_run, made_telemetry, run_of_nothing
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +22,7 @@ def result() -> dict[str, Any]:
 
 
 def empty_result() -> dict[str, Any]:
-    nothing = made_frames(Made(seconds=0.0))
-    return build_run_result(
-        made_run(
-            frames=nothing,
-            counters=counters_of(nothing, repeated=None),
-            telemetry=TelemetryTable.empty(),
-            segments=(),
-            source=None,
-            sink_history=(),
-            statuses=(),
-            source_text="",
-            sink_text="",
-        )
-    )
+    return build_run_result(run_of_nothing())
 
 
 def no_constant(name: str) -> object:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import gc
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from app.config.sink_text import HeadlessSpec, X11Spec
@@ -23,6 +20,7 @@ from app.engine.vulkan.results import DEVICE_LOST, VulkanError
 from app.engine.vulkan.surface import WindowClosedError
 from tests.engine.vulkan import reference
 from tests.engine.vulkan.conftest import read_png
+from tests.support.flat_resources import assert_resources_stay_flat
 from tests.support.window_owner import WindowOwner
 from tests.support.x_server import XServer
 
@@ -335,25 +333,16 @@ def test_a_device_nobody_has_is_refused_with_the_list_of_those_found() -> None:
 
 
 def test_fifty_reopenings_leave_memory_handles_and_threads_flat(x_display: str) -> None:
-    process = psutil.Process(os.getpid())
+    def reopen(turn: int) -> None:
+        spec = X11Spec(None, 64, 48) if turn % 2 else HeadlessSpec(64, 48)
+        sink = open_swapchain_sink(spec, SinkRequest(PresentMode.MAILBOX, 3), validation=False, device="")
+        sink.prepare(FORM, SLOTS)
+        sink.upload(PICTURE, 0)
+        show(sink, 4)
+        sink.close()
+        assert sink.live_objects() == {}
 
-    def reopen(times: int) -> None:
-        for turn in range(times):
-            spec = X11Spec(None, 64, 48) if turn % 2 else HeadlessSpec(64, 48)
-            sink = open_swapchain_sink(spec, SinkRequest(PresentMode.MAILBOX, 3), validation=False, device="")
-            sink.prepare(FORM, SLOTS)
-            sink.upload(PICTURE, 0)
-            show(sink, 4)
-            sink.close()
-            assert sink.live_objects() == {}
-        gc.collect()
-
-    reopen(10)
-    files, threads, resident = process.num_fds(), threading.active_count(), process.memory_info().rss
-    reopen(50)
-    assert process.num_fds() == files
-    assert threading.active_count() == threads
-    assert process.memory_info().rss - resident < 16 * 2**20
+    assert_resources_stay_flat(reopen)
 
 
 def test_a_driver_without_any_display_timing_gives_call_returns_and_no_gpu_times(x_display: str) -> None:

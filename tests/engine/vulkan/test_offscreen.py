@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import gc
-import os
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from app.core.clock import NO_STAMP_NS
@@ -15,6 +11,7 @@ from app.core.errors import SinkError
 from app.engine.vulkan.offscreen import TICKETS_KEPT, open_offscreen_renderer
 from tests.engine.vulkan import reference
 from tests.engine.vulkan.conftest import OpenRenderer, draw, read_png
+from tests.support.flat_resources import assert_resources_stay_flat
 
 FORM = reference.picture_format(64, 48)
 PICTURE = reference.make_picture(FORM, reference.random_codes(FORM))
@@ -110,21 +107,12 @@ def test_closing_twice_is_harmless_and_closing_leaves_nothing() -> None:
 
 
 def test_fifty_reopenings_leave_memory_handles_and_threads_flat() -> None:
-    process = psutil.Process(os.getpid())
+    def reopen(_turn: int) -> None:
+        renderer = open_offscreen_renderer(2, 64, 48, validation=False, device="")
+        renderer.prepare(FORM, 2)
+        renderer.upload(PICTURE, 0)
+        assert renderer.wait(renderer.render(0, 0), 10 * SECOND_NS)
+        renderer.close()
+        assert renderer.live_objects() == {}
 
-    def reopen(times: int) -> None:
-        for _ in range(times):
-            renderer = open_offscreen_renderer(2, 64, 48, validation=False, device="")
-            renderer.prepare(FORM, 2)
-            renderer.upload(PICTURE, 0)
-            assert renderer.wait(renderer.render(0, 0), 10 * SECOND_NS)
-            renderer.close()
-            assert renderer.live_objects() == {}
-        gc.collect()
-
-    reopen(10)
-    files, threads, resident = process.num_fds(), threading.active_count(), process.memory_info().rss
-    reopen(50)
-    assert process.num_fds() == files
-    assert threading.active_count() == threads
-    assert process.memory_info().rss - resident < 16 * 2**20
+    assert_resources_stay_flat(reopen)
