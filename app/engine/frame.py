@@ -41,7 +41,7 @@ class Frame(ctypes.LittleEndianStructure):
         playout_ns: due time before the render latency is added; `NO_STAMP_NS` until the frame has a segment.
         postponed_ns: how much time the stamps leave out already.
         present_number: position among the presents of the run; -1 before.
-        discontinuity: why a segment must begin here, or "".
+        breaks_before: how often the source broke off before this frame; break_reason: why it last did, or "".
     """
 
     _pack_ = 1
@@ -86,7 +86,8 @@ class Frame(ctypes.LittleEndianStructure):
     playout_ns: int
     postponed_ns: int
     present_number: int
-    discontinuity: str
+    breaks_before: int
+    break_reason: str
 
     def __init__(self, frame_id: int = 0) -> None:
         super().__init__()
@@ -109,7 +110,8 @@ class Frame(ctypes.LittleEndianStructure):
         self.playout_ns = NO_STAMP_NS
         self.postponed_ns = 0
         self.present_number = -1
-        self.discontinuity = ""
+        self.breaks_before = 0
+        self.break_reason = ""
 
 
 _BLANK: Final = empty_frames(1).tobytes()

@@ -9,10 +9,41 @@ STALL_NS = NS_PER_S
 """Arrivals that lag their timestamps by this much more than the frame before are a stall of the source, not jitter."""
 
 
+class BreakWatch:
+    """Notices where the source breaks off: a discontinuity, a stall. The decode thread's, which sees every frame.
+
+    Each frame carries how many breaks lie before it and why the last one came, so that a break still begins a segment
+    when the very frame behind it is lost. (A long stall loses it as a rule: what piled up meanwhile overflows.)
+    """
+
+    def __init__(self) -> None:
+        self._breaks = 0
+        self._reason = ""
+        self._last_arrive_ns = NO_STAMP_NS
+        self._last_pts_ns = 0
+
+    def mark(self, frame: Frame, discontinuity: str) -> None:
+        """Note the next frame in order of delivery; `discontinuity` is what the source says of it, or ""."""
+        reason = discontinuity or self._stall_before(frame)
+        if reason:
+            self._breaks += 1
+            self._reason = reason
+        frame.breaks_before, frame.break_reason = self._breaks, self._reason
+        self._last_arrive_ns = frame.arrive_ns - frame.postponed_ns
+        self._last_pts_ns = frame.pts_ns
+
+    def _stall_before(self, frame: Frame) -> str:
+        if self._last_arrive_ns == NO_STAMP_NS:
+            return ""
+        waited_ns = frame.arrive_ns - frame.postponed_ns - self._last_arrive_ns
+        lag_ns = waited_ns - (frame.pts_ns - self._last_pts_ns)
+        return f"the source stalled for {lag_ns / NS_PER_S:.1f} s" if lag_ns > STALL_NS else ""
+
+
 class SegmentTracker:
     """Gives each frame its segment and its place on the playout clock, in the order of presentation.
 
-    Used by the present thread only, so that pause, occlusion, stall and discontinuity are decided in one place. The
+    Used by the present thread only, so that pause, occlusion and the source's breaks are decided in one place. The
     playout time is `t0 + (pts − pts of the segment's first frame)`; the scheduler adds the render latency.
 
     Time in a pause is no latency: the source puts its schedule off by the length of the pause, and a frame that was
@@ -23,8 +54,7 @@ class SegmentTracker:
         self.segment = 0
         self.t0_ns = NO_STAMP_NS
         self._first_pts_ns = 0
-        self._last_arrive_ns = NO_STAMP_NS
-        self._last_pts_ns = 0
+        self._breaks = 0
         self._postponed_ns = 0
         self._begin_reason = "start"
         self._open = False
@@ -44,14 +74,8 @@ class SegmentTracker:
         self._postponed_ns += by_ns
 
     def break_before(self, frame: Frame) -> str:
-        """Return why a new segment must begin with this frame (a discontinuity, a stall), or ""."""
-        if not self._open:
-            return ""
-        self._bring_up_to_date(frame)
-        if frame.discontinuity:
-            return frame.discontinuity
-        lag_ns = (frame.arrive_ns - self._last_arrive_ns) - (frame.pts_ns - self._last_pts_ns)
-        return f"the source stalled for {lag_ns / NS_PER_S:.1f} s" if lag_ns > STALL_NS else ""
+        """Return why a new segment must begin with this frame, because the source broke off before it, or ""."""
+        return frame.break_reason if self._open and frame.breaks_before != self._breaks else ""
 
     def playout_of(self, frame: Frame) -> int | None:
         """Return where a frame still in the queue stands on this segment's playout clock; None if it begins another."""
@@ -67,8 +91,7 @@ class SegmentTracker:
             self._begin(frame)
         frame.segment = self.segment
         frame.playout_ns = self.t0_ns + frame.pts_ns - self._first_pts_ns
-        self._last_arrive_ns = frame.arrive_ns
-        self._last_pts_ns = frame.pts_ns
+        self._breaks = frame.breaks_before
         return begins
 
     @property

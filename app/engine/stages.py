@@ -20,6 +20,7 @@ from app.engine.frame import Frame
 from app.engine.frame_queue import FrameQueue, SlotPool
 from app.engine.ledger import FramePool, Ledger
 from app.engine.picture import PictureFormat
+from app.engine.segments import BreakWatch
 from app.engine.sinks.sink import Settled, Sink
 from app.engine.sources.source import Delivery, Source
 
@@ -94,6 +95,7 @@ class Stages:
         self._stopping = False
         self._stranded: dict[str, int] = {"decode": 0, "process": 0}
         self._decimator = Decimator()
+        self._break_watch = BreakWatch()
         self.picture_format: PictureFormat | None = None
         self._interval_ns = NO_STAMP_NS
         self._next_pts_ns = 0
@@ -156,7 +158,7 @@ class Stages:
         frame.postponed_ns = self._source.postponed_ns
         frame.decode_start_ns = delivery.decode_start_ns
         frame.decode_end_ns = delivery.decode_end_ns
-        frame.discontinuity = delivery.discontinuity
+        self._break_watch.mark(frame, delivery.discontinuity)
         frame.flags = FLAG_KEY_FRAME if delivery.key_frame else 0
         frame.picture = delivery.picture
         return frame

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from app.analysis.frame_intervals import display_intervals
 from app.core.clock import NO_STAMP_NS
 from app.core.records import FrameArray, difference_ms
 from app.core.vocabulary import Fate
@@ -143,6 +144,17 @@ def test_what_a_stall_of_the_source_costs_is_booked_to_the_source() -> None:
     late = of_fate(frames, Fate.SOURCE_LATE)
     assert len(late) > 10
     assert np.all(late["arrive_ns"] - late["due_ns"] > REFRESH_NS / 2)
+
+
+def test_no_interval_spans_a_stall_though_the_frames_behind_it_overflow() -> None:
+    source = "synthetic:64x64@60,stall=0.02:1500,seed=3"
+    with EngineHarness(source, "virtual:60,process=none", {"render_latency_ms": 60}) as engine:
+        engine.ready()
+        frames = engine.run_frames(240)
+        engine.finish()
+    assert len(of_fate(frames, Fate.DECODE_OVERFLOW)) > 10
+    assert frames["segment"].max() > 1
+    assert display_intervals(frames).interval_ns.max() < 1_000_000_000
 
 
 @again_if_disturbed
