@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_every_command_with_a_key_is_in_the_list_and_no_key_is_given_twice() -> 
 
 
 def test_a_loaded_preset_is_labelled_by_the_options_that_act_not_by_its_name() -> None:
-    changes = {"name": ["", "b"], "description": ["", "Even motion"], "frame_queue_depth": [4, 6]}
+    changes: dict[str, list[Any]] = {"name": ["", "b"], "description": ["", "Even motion"], "frame_queue_depth": [4, 6]}
     assert change_label(ConfigApplied(2, 5, changes, {})) == "frame_queue_depth 4 frames → 6 frames"
     assert change_label(ConfigApplied(2, 5, {"name": ["a", "b"]}, {})) == "name a → b"
 
