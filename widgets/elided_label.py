@@ -16,7 +16,7 @@ class ElidedLabel(QWidget):
 
     def __init__(self, alignment: Qt.AlignmentFlag, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._text = ""
+        self._text = self._short = ""
         self._alignment = alignment
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
@@ -25,10 +25,20 @@ class ElidedLabel(QWidget):
         """The whole text."""
         return self._text
 
-    def set_text(self, text: str) -> None:
-        """Show a text."""
-        if text != self._text:
-            self._text = text
+    @property
+    def text_shown(self) -> str:
+        """What of the text there is room for."""
+        metrics = self.fontMetrics()
+        if self._short:
+            whole = (text for text in (self._text, self._short) if metrics.horizontalAdvance(text) <= self.width())
+            return next(whole, "")
+        shown: str = metrics.elidedText(self._text, Qt.TextElideMode.ElideRight, self.width())
+        return shown
+
+    def set_text(self, text: str, short: str = "") -> None:
+        """Show a text, or `short` where there is no room for it; with a `short`, nothing where neither fits whole."""
+        if (text, short) != (self._text, self._short):
+            self._text, self._short = text, short
             self.setToolTip(text)
             self.update()
 
@@ -44,5 +54,4 @@ class ElidedLabel(QWidget):
         """Draw what fits."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
-        text = self.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, self.width())
-        painter.drawText(self.rect(), int(self._alignment | Qt.AlignmentFlag.AlignVCenter), text)
+        painter.drawText(self.rect(), int(self._alignment | Qt.AlignmentFlag.AlignVCenter), self.text_shown)

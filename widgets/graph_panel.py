@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -25,6 +26,9 @@ from widgets.time_window import TimeWindow
 
 _STROKES: Final = {"solid": "━━", "dashed": "╍╍", "dotted": "┅┅", "dash_dot": "━·━"}
 _MOST_EVENT_LINES: Final = 60
+_HEADING_SPACING_PX: Final = 12
+_KEY_GAP: Final = "   "
+_KEY_GAP_RICH: Final = " &nbsp; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class GraphSpec:
     around_step: float = 0.0
     shows_losses: bool = False
     shows_event_text: bool = False
+
+    @property
+    def short_title(self) -> str:
+        """The heading without its units."""
+        return re.sub(r" *\([^)]*\)", "", self.title)
 
 
 class GraphPanel(QWidget):
@@ -99,11 +108,11 @@ class GraphPanel(QWidget):
         names = self._metrics(source)
         self._set(self._title, self._title_text(names, note.source, note.simulated))
         present = [name for name in names if source.curve(name).x.size]
-        curves = _legend_text(present) if len(names) > 1 else ""
-        self._set(self._legend, curves or loss_legend({mark.metric_id for mark in self.plot.overlay.losses}))
         self._missing.set_text(note.missing if present and len(present) < len(names) else "")
         where = f"frame {sample.frame_id} · " if sample is not None and self.spec.shows_losses else ""
         self._set(self._readout, where + _readout_text(source, names, sample))
+        losses = loss_key({mark.metric_id for mark in self.plot.overlay.losses})
+        self._show_legend(curve_key(present) if len(names) > 1 else losses)
 
     @property
     def readout(self) -> str:
@@ -143,7 +152,9 @@ class GraphPanel(QWidget):
     def _lay_out(self) -> None:
         heading = QHBoxLayout()
         heading.setContentsMargins(6, 0, 6, 0)
-        heading.setSpacing(12)
+        heading.setSpacing(_HEADING_SPACING_PX)
+        for label in (self._title, self._legend):
+            label.setMinimumWidth(1)  # a long heading never keeps the window wide
         heading.addWidget(self._title)
         heading.addWidget(self._legend)
         heading.addWidget(self._missing, 1)
@@ -154,28 +165,53 @@ class GraphPanel(QWidget):
         layout.addLayout(heading)
         layout.addWidget(self.plot, 1)
 
+    def _show_legend(self, key: list[KeyItem]) -> None:
+        others_px = self._title.sizeHint().width() + self._readout.sizeHint().width() + 4 * _HEADING_SPACING_PX
+        fitting = fitting_key(key, self.width() - others_px, self.fontMetrics().horizontalAdvance)
+        self._set(self._legend, fitting)
+        self._legend.setToolTip("<br>".join(item.rich for item in key))
+
     def _set(self, label: QLabel, text: str) -> None:
         if label.text() != text:
             label.setText(text)
 
 
-def _legend_text(names: list[str]) -> str:
-    items = [
-        f'<span style="color:{metric(name).colour}">{_STROKES[metric(name).line_style]}</span> '
-        f"{html.escape(metric(name).title)}"
-        for name in names
-    ]
-    return " &nbsp; ".join(items)
+class KeyItem(NamedTuple):
+    """One entry of a graph's key: its sign in the metric's colour, and what it stands for."""
+
+    sign: str
+    colour: str
+    text: str
+
+    @property
+    def rich(self) -> str:
+        """As rich text."""
+        return f'<span style="color:{self.colour}">{self.sign}</span> {html.escape(self.text)}'
 
 
-def loss_legend(metric_ids: Iterable[str]) -> str:
-    """Return the key to the marks of lost frames in view, as rich text; "" when there are none."""
-    items = [
-        f'<span style="color:{metric(name).colour}">{GLYPHS[metric(name).marker]}</span> '
-        f"{html.escape(name.removeprefix('loss.'))}"
+def curve_key(names: Iterable[str]) -> list[KeyItem]:
+    """Return the key to curves."""
+    return [KeyItem(_STROKES[metric(name).line_style], metric(name).colour, metric(name).title) for name in names]
+
+
+def loss_key(metric_ids: Iterable[str]) -> list[KeyItem]:
+    """Return the key to the marks of lost frames in view."""
+    return [
+        KeyItem(GLYPHS[metric(name).marker], metric(name).colour, name.removeprefix("loss."))
         for name in sorted(metric_ids)
     ]
-    return " &nbsp; ".join(items)
+
+
+def fitting_key(key: Sequence[KeyItem], room_px: float, width_of: Callable[[str], float]) -> str:
+    """Return as many whole entries as there is room for, as rich text, and an ellipsis for the rest."""
+    shown: list[str] = []
+    for item in key:
+        width_px = width_of(f"{item.sign} {item.text}{_KEY_GAP}")
+        if room_px < width_px + (0 if item is key[-1] else width_of("…")):
+            return _KEY_GAP_RICH.join([*shown, "…"])
+        shown.append(item.rich)
+        room_px -= width_px
+    return _KEY_GAP_RICH.join(shown)
 
 
 _NOTHING: Final = Curve(np.empty(0), np.empty(0))

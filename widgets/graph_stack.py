@@ -207,7 +207,7 @@ class GraphStack(QWidget):
 
     def _make_toggle(self, spec: GraphSpec) -> QToolButton:
         button = QToolButton()
-        button.setText(spec.title)
+        button.setText(spec.short_title)
         button.setCheckable(True)
         button.setChecked(True)
         button.setAutoRaise(True)

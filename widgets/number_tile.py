@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from widgets.elided_label import ElidedLabel
@@ -19,6 +20,7 @@ class TileText:
         title: name of the number. value: number and unit, or "—".
         basis: what it is made from, in a word or two (`N 436`). reason: why there is none; "" when there is one.
         tip: definition, N and source in full.
+        basis_short: the basis where a tile is narrow; "" for no other.
     """
 
     title: str
@@ -26,6 +28,7 @@ class TileText:
     basis: str
     reason: str
     tip: str
+    basis_short: str = ""
 
 
 class NumberTile(QFrame):
@@ -57,7 +60,7 @@ class NumberTile(QFrame):
         self._shown = text
         self._title.setText(text.title)
         self._value.setText(text.value)
-        self._basis.set_text(text.basis)
+        self._basis.set_text(text.basis, text.basis_short)
         self._reason.set_text(text.reason)
         self.setToolTip(text.tip)
         self.setAccessibleName(f"{text.title}: {text.value}, {text.basis or text.reason}")
@@ -73,6 +76,24 @@ class NumberTile(QFrame):
         if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_reason"):
             self._colour()
 
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Show the focus: Qt's frames do not."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self)
+            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), 2))
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw the focus."""
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Take the focus away."""
+        super().focusOutEvent(event)
+        self.update()
+
     def _colour(self) -> None:
         self._title.setStyleSheet(f"color: {muted_colour(self.palette())}")
 
@@ -80,6 +101,7 @@ class NumberTile(QFrame):
         heading, numbers = QHBoxLayout(), QHBoxLayout()
         for row in (heading, numbers):
             row.setSpacing(5)
+        self._title.setMinimumWidth(1)  # of a tile that is too narrow the number is what stays
         heading.addWidget(self._title)
         heading.addWidget(self._basis, 1)
         numbers.addWidget(self._value)

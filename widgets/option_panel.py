@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
@@ -11,6 +11,9 @@ from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QVBoxLayou
 from app.config.options import Group, Option
 from widgets.icons import icon
 from widgets.option_row import OptionRow
+
+_LEAST_WIDTH_PX: Final = 290
+"""Narrower than the widest row, so that the window fits a screen of 960×540; the panel is scrolled sideways there."""
 
 
 class OptionPanel(QWidget):
@@ -128,7 +131,6 @@ def _scrolled(content: QWidget) -> QScrollArea:
     area.setWidget(content)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setMinimumWidth(content.minimumSizeHint().width() + area.verticalScrollBar().sizeHint().width())
+    area.setMinimumWidth(_LEAST_WIDTH_PX)
     return area

@@ -24,6 +24,7 @@ class PreviewState(StrEnum):
     PAUSED = "paused"
     FINISHED = "finished"
     FAILED = "failed"
+    REFUSED = "refused"
 
     @property
     def shows_picture(self) -> bool:
@@ -116,7 +117,7 @@ class PreviewHost(QWidget):
         self.surface = PreviewSurface()
         self.container = QWidget.createWindowContainer(self.surface, self)
         self.container.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMinimumSize(320, 120)
+        self.setMinimumSize(240, 90)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # a click on the preview ends typing in the search or a number
         self.setAccessibleName("Preview")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -205,12 +206,14 @@ _HEADINGS = {
     PreviewState.EMPTY: "Nothing is playing",
     PreviewState.FINISHED: "The run has ended",
     PreviewState.FAILED: "The engine stopped",
+    PreviewState.REFUSED: "The run could not start",
 }
 _EXPLANATIONS = {
     PreviewState.EMPTY: "Open a video file, make a synthetic source, or try the ten-second sample. "
     "The engine plays it here, in a process of its own, and every frame is measured.",
     PreviewState.FINISHED: "",
     PreviewState.FAILED: "",
+    PreviewState.REFUSED: "",
 }
 _BUTTONS = {
     PreviewState.EMPTY: (("sample", "Play the &sample"), ("open", "Open a &file…"), ("synthetic", "S&ynthetic…")),
@@ -220,6 +223,7 @@ _BUTTONS = {
         ("folder", "Open run &folder"),
         ("open", "Open a &file…"),
     ),
+    PreviewState.REFUSED: (("restart", "Try a&gain"), ("open", "Open a &file…"), ("sample", "Play the &sample")),
 }
 
 
@@ -241,7 +245,7 @@ class PreviewWords(QWidget):
         self._text = QLabel()
         self._text.setWordWrap(True)
         self._text.setMaximumWidth(680)
-        self._text.setMinimumWidth(280)
+        self._text.setMinimumWidth(200)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         for label in (self._heading, self._text):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)

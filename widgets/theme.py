@@ -42,6 +42,8 @@ _ROLES: Final = {
 _DISABLED_TEXT: Final = ("#8a9099", "#747b86")
 _TEXT_ROLES: Final = (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText)
 
+_CHECK_BOX_DARK: Final = "#5b626d"
+
 WARNING_COLOURS: Final = ("#9a4a00", "#e8a35c")
 """Text of warnings, light and dark; never the only cue."""
 
@@ -60,6 +62,14 @@ def palette_for(dark: bool) -> QPalette:
         palette.setColor(role, QColor(colours[dark]))
     for role in _TEXT_ROLES:
         palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(_DISABLED_TEXT[dark]))
+    return palette
+
+
+def check_box_palette(dark: bool) -> QPalette:
+    """Return the palette of check boxes: Fusion outlines them darker than the window, which dark hides."""
+    palette = palette_for(dark)
+    if dark:
+        palette.setColor(QPalette.ColorRole.Base, QColor(_CHECK_BOX_DARK))
     return palette
 
 

@@ -90,7 +90,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseTracking(True)
-        self.setMinimumHeight(46)
+        self.setMinimumHeight(40)
         self.overlay = Overlay()
         self._range_s = (0.0, 1.0)
         self._left, self._right = AxisRange(0.0, 1.0), AxisRange(0.0, 1.0)

@@ -69,10 +69,10 @@ class CaptureController(QObject):
             raise CaptureError(f"{path} cannot be written: {error.strerror or error}; choose another place") from error
 
     def open_run_folder(self) -> None:
-        """Show the recording's folder in the file manager."""
+        """Show the recording's folder in the file manager, and say where it is: not every desktop has one."""
         folder = self._folder()
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.notice.emit(f"no file manager answered; the folder is {folder}")
+        asked = QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+        self.notice.emit(f"folder: {folder}" if asked else f"no file manager answered; the folder is {folder}")
 
     async def _report_and_tell(self, path: Path) -> None:
         self.notice.emit("writing the report…")

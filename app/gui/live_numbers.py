@@ -76,7 +76,8 @@ def _tile(spec: TileSpec, measured: Mapping[str, Measured], interval_metric: str
     tip = "\n".join(filter(None, (heading, row.definition, calls_note, _basis(n, source), reason)))
     if math.isnan(value):
         return TileText(spec.title, "—", "", reason, tip)
-    return TileText(spec.title, value_text(metric_id, value), f"N {n} calls" if of_calls else f"N {n}", "", tip)
+    basis = f"N {n} calls" if of_calls else f"N {n}"
+    return TileText(spec.title, value_text(metric_id, value), basis, "", tip, basis_short=f"N {n}")
 
 
 def _number(measured: Measured, statistic: str) -> tuple[float, int, str]:
@@ -106,4 +107,6 @@ def _lost_tile(counters: FrameCounters | None) -> TileText:
         *(by_class or ["no class has any"]),
         f"repeated refreshes (no loss): {'—' if counters.repeated is None else counters.repeated}",
     ))  # fmt: skip
-    return TileText("Lost", f"{lost} frames", value_text(row.id, lost / counters.produced), "", tip)
+    return TileText(
+        "Lost", f"{lost} frame{'' if lost == 1 else 's'}", value_text(row.id, lost / counters.produced), "", tip
+    )

@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         self.tabifyDockWidget(self.docks["events"], self.docks["frame"])
         self.docks["events"].raise_()
         self.resizeDocks([self.docks["controls"], self.docks["events"]], [640, 260], Qt.Orientation.Vertical)
-        self.resizeDocks([self.docks["controls"]], [470], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["controls"]], [504], Qt.Orientation.Horizontal)
         self._fill_toolbar()
         self.setStatusBar(self.status)
 
@@ -172,6 +172,7 @@ class MainWindow(QMainWindow):
         page = QWidget()
         self.record_hint = QLabel(EMPTY_RECORD)
         self.record_hint.setContentsMargins(8, 6, 8, 6)
+        self.record_hint.setWordWrap(True)
         layout = QVBoxLayout(page)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.record_hint)

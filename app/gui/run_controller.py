@@ -91,6 +91,11 @@ class RunController(QObject):
         return "" if self._session is None else self._session.request.source
 
     @property
+    def gpu(self) -> str:
+        """Where GPU readings of runs come from: `auto`, `none`, `simulated` or a UUID."""
+        return self._base.gpu
+
+    @property
     def is_busy(self) -> bool:
         """Tell whether a start or stop is under way."""
         return self._busy

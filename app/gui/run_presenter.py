@@ -31,6 +31,7 @@ from app.ipc.messages import (
     SinkInfo,
 )
 from app.session.session_state import Phase, SessionState
+from app.telemetry.gpus import NO_GPU
 from app.telemetry.process_cost import ProcessMeter
 from app.telemetry.sampler import Sampler, TelemetryFeed
 from widgets.graph_source import TimeEvent
@@ -137,6 +138,8 @@ class RunPresenter(QObject):
         self._feed = self._sampler.subscribe() if self._sampler is not None else None
         self._live.follow(self._runs.open_reader(), self._feed)
         self._lost = {}
+        if self._runs.gpu == NO_GPU:
+            self._live.set_missing(_gpu_reasons("GPU readings are switched off (--gpu none)"))
         for event in state.events if state else ():
             if event.kind == "gpu_telemetry":
                 self._live.set_missing(_gpu_reasons(event.text))
@@ -194,12 +197,12 @@ class RunPresenter(QObject):
     # --- state ---
 
     def _show_state(self, state: SessionState) -> None:
-        wanted = _PREVIEW_OF[state.phase]
-        if wanted is not self._window.host.state or wanted is PreviewState.FAILED:
+        wanted = _preview_state(state)
+        if wanted is not self._window.host.state or state.phase is Phase.FAILED:
             self._window.host.show_state(wanted, _state_text(state))
         if state.phase in {Phase.FINISHED, Phase.FAILED}:
             self._live.pull()
-        if state.phase is Phase.FAILED and wanted is not None:
+        if state.phase is Phase.FAILED:
             self._tell_once(EventRow(state.ended_ns, "error", "failed", state.failure))
         if state.recording_failure:
             self._tell_once(EventRow(None, "error", "recording", state.recording_failure))
@@ -241,6 +244,12 @@ def _recorded_s(state: SessionState) -> float | None:
     if state.recording_dir is None or state.started_ns is None or not state.phase.is_live or state.recording_failure:
         return None
     return (time.monotonic_ns() - state.started_ns) / NS_PER_S
+
+
+def _preview_state(state: SessionState) -> PreviewState:
+    if state.phase is Phase.FAILED and state.ready_ns is None:
+        return PreviewState.REFUSED  # a source or surface that cannot be used: no engine stopped in the middle
+    return _PREVIEW_OF[state.phase]
 
 
 def _state_text(state: SessionState) -> str:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QStatusBar
 
 from app.ipc.messages import EngineStatus, SinkInfo
@@ -132,6 +134,28 @@ _ORDER: Final = (
 
 
 _BETWEEN: Final = "·  "
+_LEAST_WIDTH_PX: Final = 24
+_WORDS: Final = frozenset({"paused", "display_time", "software", "pacing", "simulated"})
+
+
+class StatusLabel(QLabel):
+    """One entry; where the window is narrow, words end in an ellipsis instead of keeping it wide; numbers never do."""
+
+    def __init__(self, *, shrinks: bool) -> None:
+        super().__init__()
+        self._shrinks = shrinks
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Room for a few letters, or for all."""
+        whole = super().minimumSizeHint()
+        return QSize(min(_LEAST_WIDTH_PX, whole.width()), whole.height()) if self._shrinks else whole
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw what fits."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
 
 
 class StatusLine(QStatusBar):
@@ -141,7 +165,7 @@ class StatusLine(QStatusBar):
         super().__init__()
         self.setSizeGripEnabled(False)
         self.setContentsMargins(0, 0, 6, 0)
-        self.labels = {name: QLabel() for name in _ORDER}
+        self.labels = {name: StatusLabel(shrinks=name in _WORDS) for name in _ORDER}
         for label in self.labels.values():
             label.hide()
             self.addPermanentWidget(label)
@@ -155,7 +179,8 @@ class StatusLine(QStatusBar):
             if item is None:
                 continue
             text = item.text if item is items[0] else f"{_BETWEEN}{item.text}"
-            if (label.text(), label.toolTip()) != (text, item.tip):
+            tip = f"{item.text}\n{item.tip}"
+            if (label.text(), label.toolTip()) != (text, tip):
                 label.setText(text)
-                label.setToolTip(item.tip)
+                label.setToolTip(tip)
                 label.setStyleSheet(f"color: {warning_colour(self.palette())}" if item.is_warning else "")

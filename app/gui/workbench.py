@@ -37,9 +37,10 @@ from app.gui.window_layout import restore_layout, save_layout
 from app.session.session_state import Phase
 from widgets.graph_source import FrameSample
 from widgets.preview_host import PreviewState
-from widgets.theme import ThemeChoice, is_dark, palette_for
+from widgets.theme import ThemeChoice, check_box_palette, is_dark, palette_for
 
 MESSAGE_MS: Final = 6000
+STARTING_TEXT: Final = "starting the engine…"
 SHOWN_TIMEOUT_S: Final = 3.0
 
 
@@ -256,7 +257,9 @@ class Workbench(QObject):
         actions = self.window.actions_by_name
         run = actions["run"]
         if phase is Phase.STARTING:
-            self.window.status.showMessage("starting the engine…", MESSAGE_MS)
+            self.window.status.showMessage(STARTING_TEXT)
+        elif self.window.status.currentMessage() == STARTING_TEXT:
+            self.window.status.clearMessage()
         texts = {Phase.RUNNING: "&Pause", Phase.PAUSED: "&Go on"}
         run.setText(texts.get(phase, "&Run"))
         run.setEnabled(phase not in {Phase.STARTING, Phase.STOPPING})
@@ -334,7 +337,9 @@ class Workbench(QObject):
         self._apply_theme()
 
     def _apply_theme(self) -> None:
-        QApplication.setPalette(palette_for(is_dark(self._theme)))
+        dark = is_dark(self._theme)
+        QApplication.setPalette(palette_for(dark))
+        QApplication.setPalette(check_box_palette(dark), "QCheckBox")  # type: ignore[arg-type]  # takes str, stub errs
         for choice, action in zip(ThemeChoice, self._theme_actions, strict=True):
             action.setChecked(choice is self._theme)
 

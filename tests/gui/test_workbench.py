@@ -391,3 +391,37 @@ def test_a_detached_preview_leaves_no_hole_in_the_window(play: Play) -> None:
         await until(lambda: window.split.sizes() == before)
 
     play(scenario)
+
+
+def test_the_window_fits_a_small_screen_whatever_is_measured(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        await running(workbench)
+        await more_frames(workbench, 40)  # the headings of the graphs have been written
+        least = workbench.window.minimumSizeHint()
+        assert least.width() <= 960  # 1920×1080 at twice the scale
+        assert least.height() <= 520
+
+    play(scenario)
+
+
+def test_a_source_that_cannot_be_used_is_no_engine_that_stopped(play: Play, tmp_path: Path) -> None:
+    text = tmp_path / "notes.mp4"
+    text.write_text("no video")
+
+    async def scenario(workbench: Workbench) -> None:
+        await workbench.until_shown()
+        workbench.sources.play(str(text))
+        await until(lambda: workbench.window.host.state is PreviewState.REFUSED and not workbench.runs.is_busy)
+        assert workbench.window.status.currentMessage() == ""
+        await running(workbench)
+
+    play(scenario)
+
+
+def test_readings_that_were_switched_off_say_so_instead_of_being_waited_for(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        await running(workbench)
+        assert "switched off" in workbench.live.note("temperature").missing
+        assert "switched off" in workbench.live.note("bandwidth").missing
+
+    play(scenario)

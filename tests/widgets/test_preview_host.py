@@ -128,6 +128,7 @@ def test_the_surface_takes_no_input_so_keys_and_clicks_stay_with_the_window(host
     [
         (PreviewState.EMPTY, ["sample", "open", "synthetic"]),
         (PreviewState.FAILED, ["restart", "folder", "open"]),
+        (PreviewState.REFUSED, ["restart", "open", "sample"]),
         (PreviewState.FINISHED, ["restart", "folder", "open"]),
     ],
 )

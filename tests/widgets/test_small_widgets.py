@@ -16,7 +16,7 @@ from widgets.icons import icon, icon_folder
 from widgets.loss_symbols import draw_symbol
 from widgets.number_tile import NumberTile, TileText
 from widgets.problem_dialog import ProblemDialog
-from widgets.theme import ThemeChoice, is_dark, palette_for, palette_is_dark, warning_colour
+from widgets.theme import ThemeChoice, check_box_palette, is_dark, palette_for, palette_is_dark, warning_colour
 from widgets.value_table import ValueTable
 
 pytestmark = pytest.mark.x11
@@ -148,3 +148,39 @@ def test_a_log_stays_at_its_end_while_hidden_or_resized_and_where_the_reader_lef
     table.append_row(("read above", "x"), 1000)
     qtbot.wait(50)
     assert bar.value() == 3
+
+
+def test_a_narrow_label_shows_its_short_text_whole_or_nothing(qtbot: QtBot) -> None:
+    label = ElidedLabel(Qt.AlignmentFlag.AlignRight)
+    qtbot.addWidget(label)
+    label.set_text("N 552 calls", "N 552")
+    metrics = label.fontMetrics()
+    label.resize(metrics.horizontalAdvance("N 552 calls"), 20)
+    assert label.text_shown == "N 552 calls"
+    label.resize(metrics.horizontalAdvance("N 552") + 2, 20)
+    assert label.text_shown == "N 552"
+    label.resize(metrics.horizontalAdvance("N 5"), 20)
+    assert label.text_shown == ""  # a part of a number is another number
+    assert label.toolTip() == "N 552 calls"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_an_empty_check_box_stands_out_from_the_window_in_both_themes(dark: bool) -> None:
+    palette = check_box_palette(dark)
+    box, ground = palette.color(QPalette.ColorRole.Base), palette.color(QPalette.ColorRole.Window)
+    assert contrast(box, ground) >= 2.0 or not dark  # light has Fusion's outline
+    assert contrast(palette.color(QPalette.ColorRole.Text), box) >= 3.0
+
+
+def test_a_tile_shows_that_it_has_the_focus(qtbot: QtBot) -> None:
+    tile = NumberTile("Interval p50")
+    qtbot.addWidget(tile)
+    tile.setPalette(palette_for(dark=True))
+    tile.show()
+    qtbot.waitExposed(tile)
+    tile.clearFocus()
+    without = tile.grab().toImage()
+    tile.activateWindow()
+    tile.setFocus()
+    qtbot.waitUntil(tile.hasFocus)
+    assert tile.grab().toImage() != without
