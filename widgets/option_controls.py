@@ -201,6 +201,7 @@ class RangeControl(OptionControl):
         super().__init__(row, parent)
         self.box = QCheckBox("lock")
         self.low, self.high = _int_spin(row), _int_spin(row)
+        self.high.setValue(self.high.maximum())  # a new lock begins as no restriction, not as the lowest clock there is
         self.low.setAccessibleName(f"{row.key}, lowest, {row.unit}")
         self.high.setAccessibleName(f"{row.key}, highest, {row.unit}")
         self._line.addWidget(self.box)

@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         self.tabifyDockWidget(self.docks["events"], self.docks["frame"])
         self.docks["events"].raise_()
         self.resizeDocks([self.docks["controls"], self.docks["events"]], [640, 260], Qt.Orientation.Vertical)
-        self.resizeDocks([self.docks["controls"]], [504], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["controls"]], [512], Qt.Orientation.Horizontal)
         self._fill_toolbar()
         self.setStatusBar(self.status)
 

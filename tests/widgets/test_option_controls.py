@@ -101,6 +101,13 @@ def test_a_range_never_crosses(qtbot: QtBot) -> None:
     assert edits[-1] == (2000, 2000)
 
 
+def test_a_new_lock_begins_as_the_whole_range_and_not_as_the_lowest_clock(qtbot: QtBot) -> None:
+    row = option("gpu_clock_lock_mhz")
+    control, edits = shown_control(qtbot, row)
+    control.findChildren(QCheckBox)[0].click()
+    assert edits == [(row.minimum, row.maximum)]
+
+
 def test_a_whole_number_is_taken_when_it_is_complete_not_at_every_digit(qtbot: QtBot) -> None:
     control, edits = shown_control(qtbot, option("frame_queue_depth"))
     spin = control.findChildren(QSpinBox)[0]
