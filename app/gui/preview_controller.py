@@ -66,6 +66,7 @@ class PreviewController(QObject):
         detached, self._detached = self._detached, None
         self._window.top.insertWidget(0, self._window.host, 1)
         self._window.host.show()
+        self._window.host.setFocus()
         if detached is not None:
             detached.hide()
             detached.deleteLater()

@@ -97,6 +97,7 @@ class Workbench(QObject):
         """Return when the preview's native window has been shown by the window system."""
         surface = self.window.host.surface
         self.window.host.show_state(PreviewState.STARTING)
+        self.window.host.setFocus()  # else the first number in the tab order would look chosen
         shown = asyncio.Event()
         surface.exposed.connect(lambda visible: shown.set() if visible else None)
         if not surface.isExposed():

@@ -389,6 +389,15 @@ def test_a_detached_preview_leaves_no_hole_in_the_window(play: Play) -> None:
         await until(lambda: window.split.sizes()[0] <= window.tile_row.height() + 20)
         window.actions_by_name["detach"].setChecked(False)
         await until(lambda: window.split.sizes() == before)
+        assert window.focusWidget() is window.host
+
+    play(scenario)
+
+
+def test_a_window_that_starts_with_a_source_has_no_number_chosen(play: Play) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        await running(workbench)
+        assert workbench.window.focusWidget() is workbench.window.host
 
     play(scenario)
 
