@@ -231,8 +231,12 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
     def _draw_message(self, painter: QPainter, area: QRectF) -> None:
         if self.overlay.message:
             painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
-            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(area.adjusted(8, 2, -8, -2), int(flags), self.overlay.message)
+            place = area.adjusted(8, 0, -8, 0)
+            flags, text = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.overlay.message
+            if painter.boundingRect(place, int(flags), text).height() > place.height():  # half a line says nothing
+                flags = Qt.AlignmentFlag.AlignCenter
+                text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
+            painter.drawText(place, int(flags), text)
 
     # --- pointer ---------------------------------------------------------------------------------------------------
 

@@ -61,9 +61,9 @@ async def run_window(arguments: GuiArguments) -> int:
         workbench.silence_prompts()
     if arguments.theme:
         workbench.show_theme(ThemeChoice(arguments.theme))
+    workbench.window.show()  # first: what is wrong with a preset is told over the window, not over nothing
     if arguments.config is not None:
         code = _load_config(workbench, arguments)
-    workbench.window.show()
     if code == 0:
         code = await _work(workbench, arguments)
     if arguments.is_unattended:

@@ -135,7 +135,7 @@ _ORDER: Final = (
 
 _BETWEEN: Final = "·  "
 _LEAST_WIDTH_PX: Final = 24
-_WORDS: Final = frozenset({"paused", "display_time", "software", "pacing", "simulated"})
+_WORDS: Final = frozenset({"display_time", "software", "pacing", "simulated"})
 
 
 class StatusLabel(QLabel):

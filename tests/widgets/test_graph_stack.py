@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QImage, QPalette
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -18,7 +18,7 @@ from tests.widgets.graph_data import MadeUpSource
 from widgets.graph_source import Curve, GraphNote, LossMarks, TimeEvent
 from widgets.graph_stack import GraphStack
 from widgets.theme import palette_for
-from widgets.time_plot import place_texts
+from widgets.time_plot import LEFT_AXIS_PX, RIGHT_AXIS_PX, place_texts
 
 pytestmark = pytest.mark.x11
 
@@ -204,3 +204,17 @@ def test_a_graph_without_a_curve_says_why_and_nothing_crosses_the_words(
     source.lines = [TimeEvent(stack.window_shown.end_s - 5.0, "a 1 → 2", "config")]
     stack.panels["temperature"].draw(source, stack.window_shown)
     assert picture_of(stack, "temperature") == bare
+
+
+def test_the_reason_in_a_low_graph_is_one_whole_line_and_no_cut_ones(stack: GraphStack, source: MadeUpSource) -> None:
+    plot = stack.panels["temperature"].plot
+    stack.set_graph_visible("interval", False)
+    stack.resize(500, 190)
+    plot.overlay.message = "no GPU on the PCI bus of this machine, as is usual in a virtual one or a container; " * 4
+    plot.refresh_overlay()
+    image = plot.grab().toImage()
+    ground = plot.palette().color(QPalette.ColorRole.Base).rgb()
+    column = range(LEFT_AXIS_PX + 8, image.width() - RIGHT_AXIS_PX - 8)
+    inked = [y for y in range(9, image.height() - 9) if any(image.pixel(x, y) != ground for x in column)]
+    assert inked
+    assert inked[-1] - inked[0] < plot.fontMetrics().height()
