@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import datetime
 from pathlib import Path
@@ -31,8 +32,11 @@ def runs_directory() -> Path:
 
 
 def default_run_directory(source: str, started: datetime) -> Path:
-    """Return a free directory for a run that starts now: `runs/2026-11-30T06-12-33_synthetic-1280x720-60`."""
-    name = f"{started:%Y-%m-%dT%H-%M-%S}_{_slug(source)}"
+    """Return a free directory for a run that starts now: `runs/2026-11-30T06-12-33_synthetic-1280x720-60_4711`.
+
+    The process id at its end keeps two runs apart that start in the same second.
+    """
+    name = f"{started:%Y-%m-%dT%H-%M-%S}_{_slug(source)}_{os.getpid()}"
     return free_directory(runs_directory() / name)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,16 @@ def test_a_run_writes_table_result_report_and_recording_and_says_where(tmp_path:
 def test_without_a_folder_the_recording_goes_to_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert veotuner("run", SOURCE, *QUICK).returncode == OK
-    (recording,) = tmp_path.glob("veotuner/runs/*_synthetic-320x180-60")
+    (recording,) = tmp_path.glob("veotuner/runs/*_synthetic-320x180-60_*")
     assert len(open_recording(recording).frames) > 0
+
+
+def test_two_runs_that_start_in_the_same_second_record_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with ThreadPoolExecutor() as pool:
+        ended = list(pool.map(lambda _: veotuner("run", SOURCE, *QUICK), range(2)))
+    assert [each.returncode for each in ended] == [OK, OK], [each.stderr for each in ended]
+    assert len(list(tmp_path.glob("veotuner/runs/*/frames.parquet"))) == 2
 
 
 def test_a_source_that_ends_ends_the_run(tmp_path: Path, sample_video: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -132,7 +133,7 @@ def test_another_record_version_is_refused_with_the_version_that_can_read_it(cut
         open_recording(cut)
 
 
-def test_a_run_directory_is_named_by_time_and_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_run_directory_is_named_by_time_source_and_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -142,9 +143,9 @@ def test_a_run_directory_is_named_by_time_and_source(monkeypatch: pytest.MonkeyP
         for source in ("synthetic:1280x720@60,seed=3", "/videos/My clip.mp4?loop", "rtsp://host/live")
     ]
     assert names == [
-        "2026-11-30T06-12-33_synthetic-1280x720-60",
-        "2026-11-30T06-12-33_My-clip",
-        "2026-11-30T06-12-33_live",
+        f"2026-11-30T06-12-33_synthetic-1280x720-60_{os.getpid()}",
+        f"2026-11-30T06-12-33_My-clip_{os.getpid()}",
+        f"2026-11-30T06-12-33_live_{os.getpid()}",
     ]
 
 
