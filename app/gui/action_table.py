@@ -55,7 +55,9 @@ ACTIONS: Final = (
     ActionSpec("step_forward", "Later", "Ctrl+Right", "", "Move the graphs a quarter of their width onward."),
     ActionSpec("zoom_in", "Zoom in", "Ctrl++", "", "Show half the time."),
     ActionSpec("zoom_out", "Zoom out", "Ctrl+-", "", "Show twice the time."),
-    ActionSpec("pin", "&Pin the newest frame", "P", "", "Pin the frame at the cursor's place and show its record."),
+    ActionSpec(
+        "pin", "&Pin the newest frame", "P", "", "Pin the frame at the right edge of the graphs; show its record."
+    ),
     ActionSpec("fullscreen", "F&ull-screen preview", "F", "fullscreen", "Only the preview; Esc back.", checkable=True),
     ActionSpec("detach", "&Detach preview", "D", "detach", "Preview in a window of its own.", checkable=True),
     ActionSpec("leave", "Back", "Esc", "", "Leave full screen; else end typing; else take the pin away."),

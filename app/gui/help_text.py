@@ -40,7 +40,7 @@ def shortcut_table(rows: Sequence[tuple[str, str, str]]) -> str:
         f"<td>{html.escape(tip)}</td></tr>"
         for text, key, tip in rows
     )
-    return f"<table>{lines}</table>"
+    return f'<table style="white-space: nowrap">{lines}</table>'
 
 
 def show_shortcuts(window: QWidget, rows: Sequence[tuple[str, str, str]]) -> None:

@@ -121,10 +121,12 @@ class MainWindow(QMainWindow):
         self.actions_by_name["run"].setIcon(icon(self._run_icon, self.palette()))
 
     def _add_undo_actions(self, stack: QUndoStack) -> None:
-        for name, make, key in (("undo", stack.createUndoAction, "Ctrl+Z"), ("redo", stack.createRedoAction, "Ctrl+Y")):
-            action = make(self)
+        makers = {"undo": stack.createUndoAction, "redo": stack.createRedoAction}
+        for text, key, tip in UNDO_KEYS:
+            name = text.lower()
+            action = makers[name](self)
             action.setShortcut(QKeySequence(key))
-            dress(action, key, f"{name.capitalize()} the last edit or preset load.")
+            dress(action, key, tip)
             self.addAction(action)
             self.actions_by_name[name] = action
 
@@ -263,7 +265,16 @@ _SUBMENUS: Final = {
     "docks": "&Panels and graphs",
 }
 
-SHORTCUT_LIST: Final = tuple((spec.text.replace("&", ""), spec.shortcut, spec.tip) for spec in ACTIONS if spec.shortcut)
+UNDO_KEYS: Final = (
+    ("Undo", "Ctrl+Z", "Undo the last edit or preset load."),
+    ("Redo", "Ctrl+Y", "Redo the last edit or preset load."),
+)
+"""Text, key and tip of the two actions that the undo stack makes."""
+
+SHORTCUT_LIST: Final = (
+    *((spec.text.replace("&", ""), spec.shortcut, spec.tip) for spec in ACTIONS if spec.shortcut),
+    *UNDO_KEYS,
+)
 """Text, key and tip of every command that has a key."""
 
 

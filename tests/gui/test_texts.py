@@ -124,6 +124,7 @@ def test_help_explains_the_focused_option_or_says_how_to_ask() -> None:
 def test_every_command_with_a_key_is_in_the_list_and_no_key_is_given_twice() -> None:
     keys = [key for _, key, _ in SHORTCUT_LIST]
     assert len(keys) == len(set(keys))
+    assert {"Space", "Ctrl+Z", "Ctrl+Y"} <= set(keys)
     assert "<b>Space</b>" in shortcut_table(SHORTCUT_LIST)
 
 
