@@ -33,6 +33,7 @@ FALLBACK_RATE_HZ: Final = Fraction(25)
 _MOST_READ_ERRORS: Final = 16
 _US_PER_S: Final = 1e6
 _MOST_UNDER_WAY: Final = 256
+_LONGEST_REORDERING_NS: Final = NS_PER_S
 
 _Stamps = tuple[int, int]
 """When a packet was delivered and when it was given to the decoder, CLOCK_MONOTONIC ns."""
@@ -41,7 +42,9 @@ _Stamps = tuple[int, int]
 class MediaFileSource(PacedSource):
     """Implements `Source` for a video file.
 
-    Live: each packet is delivered at its decode timestamp in real time, counted from the first, and decoded at once.
+    Live: each packet is delivered at its decode timestamp in real time and decoded at once. Time counts from the first
+    picture's timestamp, and what lies before it (a stream with B-frames begins to decode earlier) comes with it: so no
+    picture arrives later than its place in the film, however deep the reordering.
     The stamps keep to that schedule when the pipeline blocks: a file loses nothing, gets late, and catches up as fast
     as it decodes. Free: a packet is delivered whenever the decoder wants one.
 
@@ -72,6 +75,7 @@ class MediaFileSource(PacedSource):
         self._delivery_line = Timeline(time_base, self._interval_ns)
         self._picture_line = Timeline(time_base, self._interval_ns)
         self._origin_ns: int | None = None
+        self._begin_ns = 0
         self._finished = False
         self._reformatter = VideoReformatter()
         self._pictures_since_rewind = 0
@@ -164,10 +168,19 @@ class MediaFileSource(PacedSource):
             if self._spec.free:
                 return self._pacer.now_ns()
             if self._origin_ns is None:
-                self._origin_ns = self._pacer.now_ns() - offset_ns
-            if self._pacer.wait_until_ns(self._origin_ns + offset_ns):
-                return self._origin_ns + offset_ns
+                self._begin_ns = self._pacer.now_ns()
+                self._origin_ns = self._begin_ns - offset_ns - self._reordering_ns(packet)
+            arrive_ns = max(self._begin_ns, self._origin_ns + offset_ns)
+            if self._pacer.wait_until_ns(arrive_ns):
+                return arrive_ns
         return None
+
+    def _reordering_ns(self, packet: Packet[VideoStream]) -> int:
+        """Return how long before its picture's time the first packet is decoded; 0 without reordering."""
+        if not self._timestamps_usable or packet.pts is None or packet.dts is None:
+            return 0
+        ahead_ns = int((packet.pts - packet.dts) * (self._media.stream.time_base or 0) * NS_PER_S)
+        return min(max(ahead_ns, 0), _LONGEST_REORDERING_NS)
 
     def _rewind(self) -> bool:
         """Go back to the first packet so that the next loop follows without a gap; False when nothing can be read."""
@@ -298,6 +311,7 @@ class MediaFileSource(PacedSource):
             return
         if self._origin_ns is not None:
             self._origin_ns += by_ns
+            self._begin_ns += by_ns
         self._under_way.put_off(by_ns)
         for delivery in self._ready:
             delivery.put_off(by_ns)
