@@ -318,9 +318,10 @@ class PresentLoop:
 
     def _end_segment(self, reason: str, next_reason: str) -> None:
         if self._segments.is_open:
-            for settled in self._sink.drain(time.monotonic_ns() + _DRAIN_NS):
+            ended_ns = time.monotonic_ns()  # what is drained below was presented before
+            for settled in self._sink.drain(ended_ns + _DRAIN_NS):
                 self._finish(settled.frame, settled.fate)
-            self._outbox.post(SegmentEnded(self._segments.segment, time.monotonic_ns(), reason))
+            self._outbox.post(SegmentEnded(self._segments.segment, ended_ns, reason))
         self._segments.end(next_reason)
         gc.collect()  # the only place: the collector is off while frames flow
 
