@@ -98,7 +98,8 @@ _JITTER: Final = (
         "Arrival jitter",
         "ms",
         "RFC 3550 section 6.4.1 over source arrivals: J += (|D| − J) ÷ 16, D the change of arrival − pts between "
-        "successive frames; the last value of the latest segment.",
+        "frames in order of display; the last value of the latest segment. With B-frames their reordering counts as "
+        "jitter.",
         SINGLE,
         "fewer than two frames with an arrival and a pts",
         MetricGroup.JITTER,

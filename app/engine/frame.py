@@ -93,12 +93,19 @@ class Frame(ctypes.LittleEndianStructure):
         super().__init__()
         self.reset(frame_id)
 
-    def put_off(self, by_ns: int) -> None:
-        """Move the stamps of the stages passed so far, because that much time has passed which shall not count."""
+    def put_off(self, by_ns: int, until_ns: int) -> None:
+        """Leave out `by_ns` that had passed by `until_ns`: stamps taken before are moved, later ones are left.
+
+        A frame that was decoded during the time left out has its stamps moved beyond `until_ns`; what really happened
+        to it since counts as happening right behind, so that the order of the stages holds.
+        """
+        latest_ns = NO_STAMP_NS
         for name in _STAMPS_BEFORE_PRESENT:
             stamp_ns: int = getattr(self, name)
-            if stamp_ns != NO_STAMP_NS:
-                setattr(self, name, stamp_ns + by_ns)
+            if stamp_ns == NO_STAMP_NS:
+                continue
+            latest_ns = max(latest_ns, stamp_ns + by_ns if stamp_ns < until_ns else stamp_ns)
+            setattr(self, name, latest_ns)
         self.postponed_ns += by_ns
 
     def reset(self, frame_id: int) -> None:

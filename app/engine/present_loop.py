@@ -339,7 +339,7 @@ class PresentLoop:
     def _put_off(self, by_ns: int) -> None:
         """Let the run go on as if this much time, which has just passed, had not."""
         self._source.put_off(by_ns)
-        self._segments.put_off(by_ns)
+        self._segments.put_off(by_ns, time.monotonic_ns())
 
     # --- commands -----------------------------------------------------------------------------------------------------
 

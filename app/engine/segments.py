@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from app.core.clock import NO_STAMP_NS, NS_PER_S
 from app.engine.frame import Frame
 
@@ -40,6 +42,12 @@ class BreakWatch:
         return f"the source stalled for {lag_ns / NS_PER_S:.1f} s" if lag_ns > STALL_NS else ""
 
 
+class _PutOff(NamedTuple):
+    by_ns: int
+    until_ns: int
+    total_ns: int
+
+
 class SegmentTracker:
     """Gives each frame its segment and its place on the playout clock, in the order of presentation.
 
@@ -55,7 +63,7 @@ class SegmentTracker:
         self.t0_ns = NO_STAMP_NS
         self._first_pts_ns = 0
         self._breaks = 0
-        self._postponed_ns = 0
+        self._put_offs: list[_PutOff] = []
         self._begin_reason = "start"
         self._open = False
 
@@ -69,9 +77,10 @@ class SegmentTracker:
         self._open = False
         self._begin_reason = next_reason
 
-    def put_off(self, by_ns: int) -> None:
-        """Leave time out that has passed: frames delivered before have their stamps moved by as much."""
-        self._postponed_ns += by_ns
+    def put_off(self, by_ns: int, until_ns: int) -> None:
+        """Leave out time that had passed by `until_ns`: stamps taken before are moved by as much."""
+        before_ns = self._put_offs[-1].total_ns if self._put_offs else 0
+        self._put_offs.append(_PutOff(by_ns, until_ns, before_ns + by_ns))
 
     def break_before(self, frame: Frame) -> str:
         """Return why a new segment must begin with this frame, because the source broke off before it, or ""."""
@@ -106,5 +115,6 @@ class SegmentTracker:
         self._first_pts_ns = frame.pts_ns
 
     def _bring_up_to_date(self, frame: Frame) -> None:
-        if frame.postponed_ns != self._postponed_ns:
-            frame.put_off(self._postponed_ns - frame.postponed_ns)
+        for put_off in self._put_offs:
+            if put_off.total_ns > frame.postponed_ns:
+                frame.put_off(put_off.by_ns, put_off.until_ns)

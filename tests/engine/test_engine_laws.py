@@ -6,6 +6,7 @@ a test cannot bear one it says so.
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -186,6 +187,9 @@ def test_a_pause_ends_the_segment_and_no_time_in_it_becomes_latency(latency_mode
     before, after = (latency_ms(frames[frames["segment"] == segment]) for segment in (1, 2))
     if latency_mode == "LOW_JITTER":
         assert np.median(after) == pytest.approx(np.median(before), abs=1.01 * REFRESH_NS / 1e6)
+    shown = of_fate(frames, Fate.DISPLAYED)
+    stages = [shown[name] for name in ("arrive_ns", "decode_end_ns", "process_end_ns", "acquire_start_ns")]
+    assert all(np.all(later >= earlier) for earlier, later in itertools.pairwise(stages))
     assert np.min(after) > 0
     assert np.max(after) < 200
 

@@ -36,7 +36,16 @@ def test_a_new_frame_knows_nothing_but_its_number() -> None:
 def test_putting_off_moves_what_was_stamped_and_invents_nothing() -> None:
     frame = Frame()
     frame.arrive_ns, frame.decode_end_ns = 10, 20
-    frame.put_off(1000)
+    frame.put_off(1000, until_ns=50)
     row = record(frame)
     assert (row["arrive_ns"], row["decode_end_ns"], row["decode_start_ns"]) == (1010, 1020, NO_STAMP_NS)
     assert frame.postponed_ns == 1000
+
+
+def test_what_was_stamped_after_the_pause_stays_and_the_order_of_the_stages_holds() -> None:
+    frame = Frame()
+    frame.arrive_ns, frame.decode_end_ns = 10, 40
+    frame.process_start_ns, frame.process_end_ns = 1015, 1050
+    frame.put_off(1000, until_ns=1012)
+    assert (frame.arrive_ns, frame.decode_end_ns) == (1010, 1040)
+    assert (frame.process_start_ns, frame.process_end_ns) == (1040, 1050)

@@ -75,7 +75,7 @@ def test_time_in_a_pause_is_left_out_of_the_stamps_of_a_frame_held_over_it() -> 
     tracker = SegmentTracker()
     tracker.admit(frame(0, 0))
     tracker.end("resumed")
-    tracker.put_off(60 * NS_PER_S)
+    tracker.put_off(60 * NS_PER_S, 60 * NS_PER_S)
     held, next_one = frame(16, 16), frame(33, 60_033)
     next_one.postponed_ns = 60 * NS_PER_S
     assert tracker.admit(held)

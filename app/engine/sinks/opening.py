@@ -39,5 +39,7 @@ def _renderer_if_possible(
             images, _VIRTUAL_WIDTH, _VIRTUAL_HEIGHT, validation=validation, device=device
         )
     except SinkError as error:
+        if device:
+            raise  # a device asked for by name is not quietly done without
         return None, f"frames are not uploaded or converted, because there is no usable Vulkan device: {error}"
     return renderer, ""
