@@ -29,6 +29,7 @@ from app.engine.scheduling import (
     Playout,
     Step,
     class_of_miss,
+    is_late,
     note_presented,
     note_replaced,
     plan_low_jitter,
@@ -57,6 +58,7 @@ from app.ipc.messages import (
 _IDLE_WAIT_NS: Final = 20 * NS_PER_MS
 """Longest wait with nothing to do; frames and commands ring the bell before."""
 
+_NEVER_NS: Final = 2**62
 _ACQUIRE_TIMEOUT_NS: Final = 100 * NS_PER_MS
 _DRAIN_NS: Final = NS_PER_S // 4
 _DEFAULT_PERIOD_NS: Final = NS_PER_S / 60
@@ -126,7 +128,7 @@ class PresentLoop:
             self._serve_commands()
             self._settle()
             if self._paused or self._occluded:
-                self._doorbell.wait_until_ns(time.monotonic_ns() + _IDLE_WAIT_NS)
+                self._wait_until(_NEVER_NS)
             elif not self._stop_reason:
                 self._present_next()
         self._end_segment(self._stop_reason, self._stop_reason)
@@ -151,7 +153,7 @@ class PresentLoop:
             self._admit(frame)
         decision = self._decide(frame)
         if decision.step is Step.WAIT:
-            self._doorbell.wait_until_ns(self._wake_ns(decision.at_ns))
+            self._wait_until(decision.at_ns)
             # Straight on to the present: settling comes after it, when the caches are warm again. A record written
             # first thing after a sleep costs 21 µs here, behind a present 14 µs.
             decision = self._decide(frame)
@@ -253,12 +255,11 @@ class PresentLoop:
         if self._stages.frame_queue.is_exhausted:
             self._stop_reason = self._stages.source_failure or "end of source"
             return
-        self._doorbell.wait_until_ns(self._wake_ns(time.monotonic_ns() + _IDLE_WAIT_NS))
+        self._wait_until(_NEVER_NS)
 
-    def _wake_ns(self, wanted_ns: int) -> int:
-        """Return when to wake: at the wanted time, or for a refresh that settles frames, but never too late."""
-        limit_ns = time.monotonic_ns() + _IDLE_WAIT_NS
-        return min(wanted_ns, limit_ns)
+    def _wait_until(self, wanted_ns: int) -> None:
+        """Wait for the wanted time or the bell, but never so long that settled frames stay unrecorded."""
+        self._doorbell.wait_until_ns(min(wanted_ns, time.monotonic_ns() + _IDLE_WAIT_NS))
 
     def _answer_handshake(self) -> None:
         """Make the sink ready for another picture format, once nothing of the old one is under way."""
@@ -312,7 +313,7 @@ class PresentLoop:
     def _is_late(self, frame: Frame) -> bool:
         if NO_STAMP_NS in (frame.due_ns, frame.displayed_ns):
             return False
-        return frame.displayed_ns - frame.due_ns > self._pacing.period_ns / 2 + NS_PER_MS // 1000
+        return is_late(frame.displayed_ns, frame.due_ns, self._pacing)
 
     # --- segments -----------------------------------------------------------------------------------------------------
 

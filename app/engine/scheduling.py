@@ -87,10 +87,15 @@ def plan_low_jitter(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: 
     if now_ns < open_ns:
         return Decision(Step.WAIT, at_ns=open_ns)
     flip_ns = predict_flip(now_ns, pacing, playout)
-    is_late = flip_ns + grid.delay_ns - due_ns > grid.period_ns / 2 + _TOLERANCE_NS
-    if is_late and newer_due_ns is not None and grid.nearest(newer_due_ns - grid.delay_ns) <= flip_ns + _TOLERANCE_NS:
+    takes_newer = newer_due_ns is not None and grid.nearest(newer_due_ns - grid.delay_ns) <= flip_ns + _TOLERANCE_NS
+    if takes_newer and is_late(flip_ns + grid.delay_ns, due_ns, pacing):
         return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
     return PRESENT
+
+
+def is_late(displayed_ns: int, due_ns: int, pacing: Pacing) -> bool:
+    """Tell whether a display time lies more than half a refresh behind the due time (`late_shown`)."""
+    return displayed_ns - due_ns > pacing.period_ns / 2 + _TOLERANCE_NS
 
 
 def class_of_miss(arrive_ns: int, due_ns: int, pacing: Pacing) -> Fate:
@@ -114,7 +119,7 @@ def note_presented(due_ns: int, presented_ns: int, pacing: Pacing, playout: Play
     """Return the state after a present call that was made at `presented_ns`."""
     flip_ns = predict_flip(presented_ns, pacing, playout)
     delay_ns = pacing.grid.delay_ns if pacing.grid is not None else 0
-    return Playout(flip_ns, flip_ns + delay_ns - due_ns > pacing.period_ns / 2 + _TOLERANCE_NS)
+    return Playout(flip_ns, is_late(flip_ns + delay_ns, due_ns, pacing))
 
 
 def note_replaced(flip_ns: int, queued_behind: int, pacing: Pacing, playout: Playout) -> Playout:
@@ -156,7 +161,7 @@ def _plan_unaligned(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: 
     lead_ns = round(pacing.period_ns / 2) if pacing.paces_fifo and pacing.mode in _IN_ORDER else 0
     if now_ns < due_ns - lead_ns:
         return Decision(Step.WAIT, at_ns=due_ns - lead_ns)
-    is_late = now_ns - due_ns > pacing.period_ns / 2
-    if is_late and newer_due_ns is not None and newer_due_ns - lead_ns <= now_ns:
+    overdue = now_ns - due_ns > pacing.period_ns / 2
+    if overdue and newer_due_ns is not None and newer_due_ns - lead_ns <= now_ns:
         return Decision(Step.DROP, fate=Fate.DEADLINE_MISSED)
     return PRESENT

@@ -143,10 +143,6 @@ class Sink(Protocol):
         """Return the presented frames that settled since the last call; never blocks. Their slots are free then."""
         ...
 
-    def next_event_ns(self) -> int | None:
-        """Return when `collect` is next worth calling, or None when only time will tell."""
-        ...
-
     def rebuild(self, request: SinkRequest) -> None:
         """Apply a present mode and image count between two frames; frames in flight settle first."""
         ...

@@ -181,10 +181,6 @@ class SwapchainSink:
         settled, self._settled = self._settled, []
         return settled
 
-    def next_event_ns(self) -> int | None:
-        """Return None: presentation tells nobody beforehand when it will be done."""
-        return None
-
     def rebuild(self, request: SinkRequest) -> None:
         """Apply a present mode and image count; frames in flight settle first."""
         self._request = request

@@ -95,14 +95,6 @@ class VirtualSink:
         self._catch_up()
         return self._display.take_settled() if self._display.has_settled() else ()
 
-    def next_event_ns(self) -> int | None:
-        """Return the next refresh while something is queued, sooner while the GPU works."""
-        if not self._display.queue_length():
-            return None
-        if self._rendering:
-            return self._clock.now_ns() + _GPU_POLL_NS
-        return self._display.next_refresh_ns()
-
     def rebuild(self, request: SinkRequest) -> None:
         """Change present mode and image count; frames queued keep their place."""
         started_ns = self._catch_up()
@@ -119,7 +111,7 @@ class VirtualSink:
         settled: list[Settled] = []
         while True:
             settled += self.collect()
-            event_ns = self.next_event_ns()
+            event_ns = self._next_event_ns()
             if event_ns is None or self._clock.now_ns() >= deadline_ns:
                 break
             self._clock.sleep_until_ns(min(event_ns, deadline_ns))
@@ -158,6 +150,14 @@ class VirtualSink:
         """Free the GPU's share."""
         if self._renderer is not None:
             self._renderer.close()
+
+    def _next_event_ns(self) -> int | None:
+        """Return the next refresh while something is queued, sooner while the GPU works."""
+        if not self._display.queue_length():
+            return None
+        if self._rendering:
+            return self._clock.now_ns() + _GPU_POLL_NS
+        return self._display.next_refresh_ns()
 
     def _catch_up(self) -> int:
         """Take in finished GPU work, then replay the display up to now, in that order; return now."""
