@@ -93,12 +93,12 @@ class SwitchControl(OptionControl):
 
 
 class ChoiceControl(OptionControl):
-    """A list of the choices that this version obeys; another value is shown when a preset brings it."""
+    """A list of the choices."""
 
     def __init__(self, row: Option, parent: QWidget | None = None) -> None:
         super().__init__(row, parent)
         self.box = QComboBox()
-        for choice in row.choices_built:
+        for choice in row.choices:
             self.box.addItem(choice, choice)
         self._line.addWidget(self.box)
         self._line.addStretch(1)

@@ -53,9 +53,6 @@ def option_tip(row: Option) -> str:
         ("Default", option_value_text(row, row.default)),
         ("Effect", EFFECT_WORDS[row.effect]),
     ]
-    not_built = [choice for choice in row.choices if choice not in row.choices_built]
-    if not_built:
-        facts.append(("Not obeyed by this version", ", ".join(not_built)))
     lines = "<br>".join(f"<i>{name}:</i> {html.escape(text)}" for name, text in facts if text)
     return f"<p><b>{html.escape(row.key)}</b></p><p>{html.escape(row.meaning)}</p><p>{lines}</p>"
 

@@ -73,8 +73,6 @@ class Knob:
         unit: unit of the value as it is shown (`ms`, `frames`), "" for none.
         minimum, maximum: inclusive bounds of a number, or of every number in a list; None where there is none.
         step: sensible increment of a slider; None where the value is no number.
-        choices_built: the choices that this version's engine obeys; empty means all of them.
-        acts: this version's engine obeys the option.
     """
 
     meaning: str
@@ -84,8 +82,6 @@ class Knob:
     minimum: float | None = None
     maximum: float | None = None
     step: float | None = None
-    choices_built: tuple[str, ...] = ()
-    acts: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return the validation of this field: strict types within the bounds."""

@@ -4,7 +4,7 @@ This is the option table in its typed form; its sections lie in `app.config.gove
 `app.config.options` reads it into `OPTIONS` and checks it at load; the JSON Schema, the saved file, controls, flags and
 sweep axes follow from there. Adding a knob means one field here and the stage that obeys it.
 
-Fields stand in file order. `acts` says what this version's engine obeys; the rest is kept and saved untouched.
+Fields stand in file order.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from app.core.vocabulary import LatencyMode, OverflowPolicy, PresentMode
 
 SyncMode = Literal["Immediate", "WaitForNextFrame"]
 PreviewLatency = Literal["fixed", "auto"]
+CommandBuffers = Literal["reuse", "record"]
 PreviewResolution = Literal["320x180", "640x360", "960x540"]
 
 ClockRange = tuple[int, int]
@@ -69,7 +70,6 @@ class VeoConfig(ConfigObject):
             minimum=1,
             maximum=32,
             step=1,
-            acts=True,
         ),
     ] = 4
     frame_queue_depth: Annotated[
@@ -82,7 +82,6 @@ class VeoConfig(ConfigObject):
             minimum=1,
             maximum=64,
             step=1,
-            acts=True,
         ),
     ] = 4
     nvenc_queue_depth: Annotated[
@@ -104,7 +103,6 @@ class VeoConfig(ConfigObject):
             effect=Effect.LIVE,
             meaning="What a full frame queue does: block holds the source back, drop_oldest favours fresh frames, "
             "drop_newest favours those that wait.",
-            acts=True,
         ),
     ] = OverflowPolicy.BLOCK
 
@@ -118,7 +116,6 @@ class VeoConfig(ConfigObject):
             minimum=0,
             maximum=500,
             step=0.1,
-            acts=True,
         ),
     ] = 33.3
     latency_mode: Annotated[
@@ -127,8 +124,6 @@ class VeoConfig(ConfigObject):
             group=Group.LATENCY,
             effect=Effect.LIVE,
             meaning="LOW_JITTER keeps motion even, LOW_LATENCY shows the newest frame at once, BALANCED lies between.",
-            choices_built=("LOW_JITTER", "LOW_LATENCY"),
-            acts=True,
         ),
     ] = LatencyMode.LOW_JITTER
     batch_window_us: Annotated[
@@ -169,7 +164,6 @@ class VeoConfig(ConfigObject):
             minimum=0,
             maximum=FRAME_RATE_MAXIMUM_FPS,
             step=1,
-            acts=True,
         ),
     ] = 0.0
 
@@ -179,7 +173,6 @@ class VeoConfig(ConfigObject):
             group=Group.SWAPCHAIN,
             effect=Effect.SWAPCHAIN,
             meaning="Present mode asked of the surface: FIFO is even, MAILBOX fresher, IMMEDIATE may tear.",
-            acts=True,
         ),
     ] = PresentMode.FIFO
     min_image_count: Annotated[
@@ -192,9 +185,17 @@ class VeoConfig(ConfigObject):
             minimum=2,
             maximum=8,
             step=1,
-            acts=True,
         ),
     ] = 3
+    command_buffers: Annotated[
+        CommandBuffers,
+        Knob(
+            group=Group.SWAPCHAIN,
+            effect=Effect.LIVE,
+            meaning="reuse records the GPU's commands once an image and submits them again; record makes them anew for "
+            "each frame, which costs more CPU time a submit.",
+        ),
+    ] = "reuse"
 
     enable_preview: Annotated[
         bool,

@@ -71,12 +71,10 @@ class Option:
         step: sensible increment; None where the value is no number.
         unit: "" for none.
         choices: allowed texts of a `Kind.CHOICE`, in order; empty otherwise.
-        choices_built: those that this version's engine obeys.
         fields: keys of a `Kind.FIELDS`; empty otherwise.
         nullable: may be null, which switches it off.
         effect: when a change acts.
         meaning: one sentence: what it does and which way it pushes what.
-        acts: this version's engine obeys it.
     """
 
     key: str
@@ -88,12 +86,15 @@ class Option:
     step: float | None
     unit: str
     choices: tuple[str, ...]
-    choices_built: tuple[str, ...]
     fields: tuple[str, ...]
     nullable: bool
     effect: Effect
     meaning: str
-    acts: bool
+
+    @property
+    def acts(self) -> bool:
+        """Tell whether the engine obeys it: neither only kept in the file nor left to the hardware guard."""
+        return self.effect not in (Effect.RECORD, Effect.PRIVILEGED)
 
     @property
     def section(self) -> str:
@@ -189,12 +190,10 @@ def _option(key: str, field: FieldInfo, knob: Knob, section: Section | None, pla
         step=knob.step,
         unit=knob.unit,
         choices=choices,
-        choices_built=knob.choices_built or choices,
         fields=tuple(plain.model_fields) if kind is Kind.FIELDS else (),
         nullable=nullable,
         effect=effect,
         meaning=knob.meaning,
-        acts=knob.acts,
     )
 
 
@@ -206,7 +205,6 @@ def _check(option: Option) -> None:
         (option.kind in BOUNDED_KINDS and None in (option.minimum, option.maximum), "a number needs bounds"),
         (option.kind not in BOUNDED_KINDS and option.minimum is not None, "only numbers have bounds"),
         (option.kind in STEPPED_KINDS and not (option.step or 0) > 0, "a slider needs a positive step"),
-        (not set(option.choices_built) <= set(option.choices), "choices_built names an unknown choice"),
         (not _default_is_valid(option), "its default is outside its bounds"),
     ]
     for wrong, fault in faults:

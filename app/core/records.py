@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.core.clock import NO_STAMP_NS
 
-FRAME_RECORD_VERSION: Final = 1
+FRAME_RECORD_VERSION: Final = 2
 
 STAMP_FIELDS: Final[tuple[str, ...]] = (
     "arrive_ns",
@@ -42,6 +42,12 @@ FLAG_LATE_SHOWN: Final = 1
 FLAG_KEY_FRAME: Final = 2
 """The source coded this frame as a key frame."""
 
+FLAG_INTERPOLATED: Final = 4
+"""A picture made up from its neighbours was shown in the place of this frame.
+
+The frame itself was dropped on purpose (`decimated`); stamps from acquire on are those of the made-up picture.
+"""
+
 COUNT_FIELDS: Final[tuple[str, ...]] = (
     "image_index",
     "decode_queue_in",
@@ -64,6 +70,7 @@ FRAME_LAYOUT: Final[tuple[tuple[str, str], ...]] = (
     ("present_mode_requested", "B"),
     ("present_mode_granted", "B"),
     ("display_time_source", "B"),
+    ("governor", "B"),
     ("image_index", "b"),
     ("decode_queue_in", "h"),
     ("decode_queue_out", "h"),
@@ -73,10 +80,15 @@ FRAME_LAYOUT: Final[tuple[tuple[str, str], ...]] = (
     ("refreshes", "i"),
     ("source_interval_ns", "q"),
     ("bytes_uploaded", "q"),
+    ("submit_cpu_ns", "q"),
+    ("interpolation_ns", "q"),
     ("pts_ns", "q"),
     *((name, "q") for name in STAMP_FIELDS),
 )
 """Fields in order with their type as a `struct` code; the one source of `FRAME_DTYPE` and of the engine's frame."""
+
+DURATION_FIELDS: Final[tuple[str, ...]] = ("pts_ns", "source_interval_ns", "submit_cpu_ns", "interpolation_ns")
+"""Times that are no stamps; `NO_STAMP_NS` when missing too."""
 
 _NUMPY_CODES: Final = {"Q": "<u8", "q": "<i8", "I": "<u4", "i": "<i4", "H": "<u2", "h": "<i2", "B": "u1", "b": "i1"}
 
@@ -90,12 +102,16 @@ Fields that are not stamps:
     fate: `vocabulary.Fate`. flags: FLAG_* bits.
     present_mode_requested, present_mode_granted: `PRESENT_MODE_CODES`, 0 when never presented.
     display_time_source: `vocabulary.DisplayTimeSource`.
+    governor: `vocabulary.Governor`, who asked for a lower rate when the frame was decimated; 0 otherwise.
     image_index: swapchain image, -1 when never acquired.
     decode_queue_in, decode_queue_out, frame_queue_in, frame_queue_out: queue length found at entry and left at exit.
     source_index: which of several sources, from 0.
     refreshes: refreshes the frame stayed on the screen, -1 when unknown (no refresh known, last frame of a segment).
     source_interval_ns: nominal interval of the source, `NO_STAMP_NS` when unknown or free-running.
     bytes_uploaded: bytes copied to the device for this frame; 0 where nothing was copied, which is a fact.
+    submit_cpu_ns: CPU time of the present thread from the beginning of the recording to the end of `vkQueueSubmit`;
+        `NO_STAMP_NS` when nothing was submitted.
+    interpolation_ns: GPU time of the passes that made this picture up; `NO_STAMP_NS` when it was not.
     pts_ns: presentation time in the source, from 0 at the segment's first frame; `NO_STAMP_NS` when it has none.
 """
 
@@ -106,7 +122,7 @@ FrameArray = npt.NDArray[np.void]
 def empty_frames(count: int) -> FrameArray:
     """Return `count` records in which everything is missing: the starting point of tests and importers."""
     frames = np.zeros(count, FRAME_DTYPE)
-    for name in (*STAMP_FIELDS, "pts_ns", "source_interval_ns"):
+    for name in (*STAMP_FIELDS, *DURATION_FIELDS):
         frames[name] = NO_STAMP_NS
     for name in COUNT_FIELDS:
         frames[name] = MISSING_COUNT

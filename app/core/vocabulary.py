@@ -66,6 +66,21 @@ class Fate(IntEnum):
         return self.name.lower()
 
 
+class Governor(IntEnum):
+    """Who asked for the lower rate at which a frame was decimated; 0 for nobody."""
+
+    NONE = 0
+    PREVIEW_FPS = 1
+    THERMAL = 2
+    COMPENSATION = 3
+    BANDWIDTH = 4
+
+    @property
+    def label(self) -> str:
+        """Return the name used in events, JSON and CSV (`thermal`)."""
+        return self.name.lower()
+
+
 LOSS_CLASSES: tuple[Fate, ...] = tuple(fate for fate in Fate if fate is not Fate.DISPLAYED)
 
 
@@ -86,6 +101,19 @@ class DisplayTimeSource(IntEnum):
     def label(self) -> str:
         """Return the name shown to the user (`present_fence`)."""
         return self.name.lower()
+
+    @property
+    def quality(self) -> str:
+        """Return how near to the light a stamp of this source is.
+
+        `exact`: the display itself says when; `display`: the display side says so to within a wake-up; `bound`: taken
+        before the display, which follows some time later; `none`: no stamp.
+        """
+        if self is DisplayTimeSource.NONE:
+            return "none"
+        if self <= DisplayTimeSource.X_PRESENT_COMPLETION:
+            return "exact"
+        return "display" if self.is_display_truth else "bound"
 
     @property
     def is_display_truth(self) -> bool:

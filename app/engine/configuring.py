@@ -20,7 +20,7 @@ _EXTRA_SLOTS: Final = 4
 
 def sink_request(config: VeoConfig) -> SinkRequest:
     """Return what a configuration asks of the sink."""
-    return SinkRequest(config.present_mode, config.min_image_count)
+    return SinkRequest(config.present_mode, config.min_image_count, config.command_buffers)
 
 
 def slots_needed(config: VeoConfig, image_count: int) -> int:

@@ -51,7 +51,7 @@ def run_engine(start: StartRun, channel: Channel, ring: FrameRingWriter) -> int:
 def _run(start: StartRun, channel: Channel, ring: FrameRingWriter, outbox: Outbox) -> None:
     config = config_from_object(start.config)
     with contextlib.ExitStack() as stack:
-        source = open_source(parse_source(start.source))
+        source = open_source(parse_source(start.sources[0]))
         stack.callback(source.close)
         sink, notice = open_sink(start.sink, sink_request(config), validation=start.validation, device=start.device)
         stack.callback(sink.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Final
 
 from app.core.clock import NO_STAMP_NS
@@ -27,10 +28,26 @@ _STAMPS_BEFORE_PRESENT: Final = (
 )
 
 
+@dataclass(slots=True)
+class Interpolation:
+    """How a picture is made up in the place of a frame that was dropped on purpose.
+
+    Attributes:
+        kind: `blend` or `motion`.
+        next_frame: the real frame that follows; its picture lies in its staging slot. The one before is the picture
+            that the tile shows now.
+        phase: place between the two, 0 at the earlier, 1 at the later.
+    """
+
+    kind: str
+    next_frame: Frame
+    phase: float
+
+
 class Frame(ctypes.LittleEndianStructure):
     """A frame, which is its own record: the fields of `records.FRAME_DTYPE` lie in memory as the ring wants them.
 
-    Writing the record is therefore one copy of 172 bytes: 5 µs after a sleep, where packing 32 Python integers took
+    Writing the record is therefore one copy of 189 bytes: 5 µs after a sleep, where packing 32 Python integers took
     12 to 25. Setting a field costs 40 ns. Units and missing values are those of `FRAME_DTYPE`.
 
     Exactly one stage owns a frame at a time, so no field needs a lock.
@@ -41,6 +58,8 @@ class Frame(ctypes.LittleEndianStructure):
         playout_ns: due time before the render latency is added; `NO_STAMP_NS` until the frame has a segment.
         postponed_ns: how much time the stamps leave out already.
         present_number: position among the presents of the run; -1 before.
+        interpolation: how to make its picture up; None for a frame that has its own.
+        plane_set: where the renderer has put its picture already (for an interpolation before it); -1 otherwise.
         breaks_before: how often the source broke off before this frame; break_reason: why it last did, or "".
     """
 
@@ -56,6 +75,7 @@ class Frame(ctypes.LittleEndianStructure):
     present_mode_requested: int
     present_mode_granted: int
     display_time_source: int
+    governor: int
     image_index: int
     decode_queue_in: int
     decode_queue_out: int
@@ -65,6 +85,8 @@ class Frame(ctypes.LittleEndianStructure):
     refreshes: int
     source_interval_ns: int
     bytes_uploaded: int
+    submit_cpu_ns: int
+    interpolation_ns: int
     pts_ns: int
     arrive_ns: int
     decode_start_ns: int
@@ -86,6 +108,8 @@ class Frame(ctypes.LittleEndianStructure):
     playout_ns: int
     postponed_ns: int
     present_number: int
+    interpolation: Interpolation | None
+    plane_set: int
     breaks_before: int
     break_reason: str
 
@@ -117,6 +141,8 @@ class Frame(ctypes.LittleEndianStructure):
         self.playout_ns = NO_STAMP_NS
         self.postponed_ns = 0
         self.present_number = -1
+        self.interpolation = None
+        self.plane_set = -1
         self.breaks_before = 0
         self.break_reason = ""
 

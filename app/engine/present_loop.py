@@ -206,7 +206,7 @@ class PresentLoop:
         frame.present_mode_granted = self._mode_granted
         frame.present_number = self._presented
         self._presented += 1
-        self._sink.present(frame, image)
+        self._sink.present([frame], image)
         if frame.due_ns != NO_STAMP_NS:
             self._playout = note_presented(frame.due_ns, frame.present_call_ns, self._pacing, self._playout)
 

@@ -24,18 +24,20 @@ class StartRun:
     Attributes:
         config: a VeoConfig as its JSON object.
         config_serial: serial stamped into records made under this configuration.
-        source: source text as the user gave it (`synthetic:1280x720@60`, a path).
+        sources: 1–9 source texts as the user gave them (`synthetic:1280x720@60`, a path), a tile of the window each.
         sink: sink text (`virtual:60`, `headless`, `x11:WINDOW_ID`).
         validation: load the Vulkan validation layer and report its messages.
         device: part of a Vulkan device name to prefer, or "" for the best.
+        encode_to: file that the encode branch writes; "" to count its packets only.
     """
 
     config: dict[str, Any]
     config_serial: int
-    source: str
+    sources: list[str]
     sink: str
     validation: bool = False
     device: str = ""
+    encode_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,23 @@ class CaptureFrame:
     """Write the frame on the screen as PNG to `path`; answered by `FrameCaptured` or `EngineEvent`."""
 
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class GovernorReadings:
+    """What the session measures for the governors; None is a reading that is missing.
+
+    Attributes:
+        gpu_temperature_c: core temperature. gpu_clock_mhz, memory_clock_mhz: clocks as they are now.
+        link_ratio: use of the busiest measured link or memory as a part of its limit; link_name: which it is.
+    """
+
+    at_ns: int
+    gpu_temperature_c: float | None
+    gpu_clock_mhz: float | None
+    memory_clock_mhz: float | None
+    link_ratio: float | None
+    link_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +151,9 @@ class SinkInfo:
         device_uuid: hexadecimal, "" without one. pci_bus_id: "" when unknown.
         width, height: size of the images in pixels.
         rebuild_ms: what the rebuild cost; None at the first build.
+        refresh_source: where `refresh_hz` comes from (`nominal`, `measured from 240 display times`), "" without one.
+        display_time_quality: `exact`, `display` or `bound`, see `DisplayTimeSource.quality`.
+        live_modes: present modes that the swapchain changes to without a rebuild.
         settings: driver limits worth showing, name → text.
     """
 
@@ -151,15 +173,19 @@ class SinkInfo:
     width: int
     height: int
     rebuild_ms: float | None = None
+    refresh_source: str = ""
+    display_time_quality: str = ""
+    live_modes: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class EngineReady:
-    """The pipeline stands and the first frame is under way."""
+    """The pipeline stands and the first frame is under way. `more_sources` are those beside the first, in order."""
 
     source: SourceInfo
     sink: SinkInfo
+    more_sources: list[SourceInfo] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +198,15 @@ class SinkChanged:
 
 @dataclass(frozen=True, slots=True)
 class SegmentStarted:
-    """A new segment; statistics begin anew. `t0_ns` is the arrival of its first frame."""
+    """A new segment of one source; statistics begin anew. `t0_ns` is the arrival of its first frame.
+
+    Serials are unique over all sources of a run.
+    """
 
     segment: int
     t0_ns: int
     reason: str
+    source_index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +216,7 @@ class SegmentEnded:
     segment: int
     ended_ns: int
     reason: str
+    source_index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +254,9 @@ class EngineStatus:
         resident_bytes: resident memory of the engine process.
         uploaded_bytes: bytes copied to the device since the run began.
         record_cost_us: mean cost of writing one frame record since the last status; None when none was written.
+        gpu_clock_offset_ns, gpu_clock_drift_ppm, gpu_clock_residual_ns: the calibrated fit of GPU ticks to
+            CLOCK_MONOTONIC: offset against the first fit, rate against the nominal period, and the median distance of
+            the pairs from the line; None without calibration.
     """
 
     at_ns: int
@@ -233,6 +267,52 @@ class EngineStatus:
     frame_queue_length: int
     uploaded_bytes: int
     record_cost_us: float | None
+    gpu_clock_offset_ns: float | None = None
+    gpu_clock_drift_ppm: float | None = None
+    gpu_clock_residual_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GovernorDecision:
+    """A governor changed something.
+
+    Attributes:
+        governor: `thermal`, `compensation`, `bandwidth`, `iframe`, `recapture`, `latency`.
+        action: what was done, in a few words (`ceiling 43.2 fps`).
+        rate_hz: rate at which frames are presented from now on; None where the rate is not concerned or not limited.
+        reason: a sentence with the measurements that led to it.
+    """
+
+    governor: str
+    at_ns: int
+    action: str
+    rate_hz: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderState:
+    """What the encode branch turned out to be; sent anew when it changes.
+
+    Attributes:
+        codec: encoder in use (`libx264`). description: one line for a person.
+        holds_frames: frames that the encoder keeps before it gives one out, as measured; None until known.
+        destination: file, or "" when packets are only counted.
+        notice: why it is another codec than the first choice, or why it ended; "" otherwise.
+    """
+
+    codec: str
+    description: str
+    holds_frames: int | None
+    destination: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeRecords:
+    """Rows of `encode_records.ENCODE_DTYPE` since the last message, as Base64 of their bytes."""
+
+    data: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +341,7 @@ class RunFailed:
     text: str
 
 
-ToEngine = StartRun | SetConfig | SetPaused | SetOccluded | Resize | CaptureFrame | StopRun
+ToEngine = StartRun | SetConfig | SetPaused | SetOccluded | Resize | CaptureFrame | GovernorReadings | StopRun
 FromEngine = (
     EngineReady
     | SinkChanged
@@ -270,6 +350,9 @@ FromEngine = (
     | ConfigApplied
     | EngineEvent
     | EngineStatus
+    | GovernorDecision
+    | EncoderState
+    | EncodeRecords
     | FrameCaptured
     | RunFinished
     | RunFailed
@@ -285,6 +368,7 @@ _CLASSES: Final[dict[str, type[Any]]] = {
         SetOccluded,
         Resize,
         CaptureFrame,
+        GovernorReadings,
         StopRun,
         EngineReady,
         SinkChanged,
@@ -293,6 +377,9 @@ _CLASSES: Final[dict[str, type[Any]]] = {
         ConfigApplied,
         EngineEvent,
         EngineStatus,
+        GovernorDecision,
+        EncoderState,
+        EncodeRecords,
         FrameCaptured,
         RunFinished,
         RunFailed,
@@ -330,6 +417,8 @@ def decode(data: bytes) -> Message:
         for key in ("source", "sink"):
             if isinstance(fields.get(key), dict):
                 fields[key] = (SourceInfo if key == "source" else SinkInfo)(**fields[key])
+        if "more_sources" in fields:
+            fields["more_sources"] = [SourceInfo(**each) for each in fields["more_sources"]]
         message: Message = _CLASSES[name](**fields)
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from error

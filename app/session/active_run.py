@@ -96,7 +96,15 @@ class ActiveRun:
         """Give the engine its job, and follow it from here on."""
         requested, request = self.request_config(serial, config), self._request
         self.process.send(
-            StartRun(requested.config, serial, request.source, request.sink, request.validation, request.device)
+            StartRun(
+                requested.config,
+                serial,
+                [request.source, *request.more_sources],
+                request.sink,
+                request.validation,
+                request.device,
+                request.encode_to,
+            )
         )
         self.watch.start()
 

@@ -17,6 +17,8 @@ import pyarrow as pa
 from app.core.clock import NO_STAMP_NS
 from app.core.records import (
     COUNT_FIELDS,
+    DURATION_FIELDS,
+    FLAG_INTERPOLATED,
     FLAG_KEY_FRAME,
     FLAG_LATE_SHOWN,
     FRAME_DTYPE,
@@ -25,10 +27,10 @@ from app.core.records import (
     STAMP_FIELDS,
     FrameArray,
 )
-from app.core.vocabulary import PRESENT_MODE_BY_CODE, DisplayTimeSource, Fate
+from app.core.vocabulary import PRESENT_MODE_BY_CODE, DisplayTimeSource, Fate, Governor
 
 _MISSING: Final[Mapping[str, int]] = {
-    **dict.fromkeys((*STAMP_FIELDS, "pts_ns", "source_interval_ns"), NO_STAMP_NS),
+    **dict.fromkeys((*STAMP_FIELDS, *DURATION_FIELDS), NO_STAMP_NS),
     **dict.fromkeys(COUNT_FIELDS, MISSING_COUNT),
 }
 """What missing looks like in the record, by field; a field that is not here is never missing."""
@@ -37,9 +39,10 @@ _PRESENT_MODE_NAMES: Final = {0: "not_presented", **{code: str(mode) for code, m
 
 _CODES: Final[Mapping[str, Mapping[int, str]]] = {
     "fate": {fate.value: fate.label for fate in Fate},
-    "flags": {FLAG_LATE_SHOWN: "late_shown", FLAG_KEY_FRAME: "key_frame"},
+    "flags": {FLAG_LATE_SHOWN: "late_shown", FLAG_KEY_FRAME: "key_frame", FLAG_INTERPOLATED: "interpolated"},
     "present_mode_requested": _PRESENT_MODE_NAMES,
     "present_mode_granted": _PRESENT_MODE_NAMES,
+    "governor": {governor.value: governor.label for governor in Governor},
     "display_time_source": {source.value: source.label for source in DisplayTimeSource},
 }
 

@@ -43,6 +43,8 @@ class RunRequest:
         validation: load the Vulkan validation layer; its messages arrive as events.
         device: part of a Vulkan device name to prefer, "" for the best.
         warmup_s: first seconds that statistics leave out.
+        more_sources: sources shown beside the first in a grid, up to nine in all.
+        encode_to: file that the encode branch writes; "" to count its packets only.
         window_pid: the process that shows the run in a window, whose cost is read too; None without one.
     """
 
@@ -54,6 +56,8 @@ class RunRequest:
     validation: bool = False
     device: str = ""
     warmup_s: float = 1.0
+    more_sources: tuple[str, ...] = ()
+    encode_to: str = ""
     window_pid: int | None = None
 
 

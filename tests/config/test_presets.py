@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from app.config.advice import config_advice
-from app.config.options import option
 from app.config.presets import Preset, data_folder, find_preset, list_presets
 from app.config.store import render_config, save_config
 from app.config.veoconfig import VeoConfig, config_to_object
@@ -30,12 +29,6 @@ def test_a_preset_is_named_as_its_file_and_says_what_it_is_for(preset: Preset) -
     assert preset.config.name == preset.name
     assert preset.description.endswith(".")
     assert len(preset.description) > 40
-
-
-@PRESETS
-def test_a_preset_asks_only_for_what_this_version_obeys(preset: Preset) -> None:
-    for key in ("latency_mode", "overflow_policy", "present_mode"):
-        assert getattr(preset.config, key) in option(key).choices_built
 
 
 @pytest.mark.parametrize(

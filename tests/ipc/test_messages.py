@@ -34,7 +34,7 @@ SINK = SinkInfo(
 @pytest.mark.parametrize(
     "message",
     [
-        StartRun({"present_mode": "FIFO"}, 1, "synthetic:64x64@60", "virtual:60"),
+        StartRun({"present_mode": "FIFO"}, 1, ["synthetic:64x64@60"], "virtual:60"),
         EngineReady(SOURCE, SINK),
         SinkChanged(SINK, "window resized"),
         ConfigApplied(2, 5, {"frame_queue_depth": [4, 8]}, {"frame_queue_depth": "next frame"}),
@@ -50,7 +50,7 @@ def test_a_message_survives_the_wire(message: Message) -> None:
 
 @given(st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(max_size=5), st.none()), max_size=4))
 def test_a_configuration_travels_unchanged(config: dict[str, Any]) -> None:
-    message = StartRun(config, 1, "s", "v")
+    message = StartRun(config, 1, ["s"], "v")
     assert decode(encode(message)) == message
 
 
@@ -84,6 +84,6 @@ def test_no_bytes_do_worse_than_being_refused(data: bytes) -> None:
 
 def test_an_oversized_message_is_refused_at_both_ends() -> None:
     with pytest.raises(ValueError, match="more than"):
-        encode(StartRun({"x": "y" * MAX_MESSAGE_BYTES}, 1, "s", "v"))
+        encode(StartRun({"x": "y" * MAX_MESSAGE_BYTES}, 1, ["s"], "v"))
     with pytest.raises(ValueError, match="longer than"):
         decode(json.dumps({"type": "StopRun", "x": "y" * MAX_MESSAGE_BYTES}).encode())

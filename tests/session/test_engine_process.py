@@ -17,7 +17,7 @@ from app.ipc.messages import EngineReady, StartRun, StopRun
 from app.session.engine_log import LAST_LINES, MAX_FILE_BYTES, EngineLog
 from app.session.engine_process import EngineProcess
 
-START = StartRun({}, 1, "synthetic:64x36@500", "virtual:60")
+START = StartRun({}, 1, ["synthetic:64x36@500"], "virtual:60")
 Spawn = Callable[..., EngineProcess]
 
 

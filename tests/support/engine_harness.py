@@ -42,7 +42,7 @@ class EngineHarness:
         self._channel = end.connect()
         self._reader: FrameRingReader | None = None
         self._chunks: list[FrameArray] = []
-        self.send(StartRun(self.config, self.serial, source, sink, validation=validation))
+        self.send(StartRun(self.config, self.serial, [source], sink, validation=validation))
 
     def __enter__(self) -> Self:
         return self

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from app.config.model import CommandBuffers
 from app.core.vocabulary import Fate, PresentMode
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
@@ -86,16 +87,23 @@ class Capture(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
-    """What the configuration asks of a sink; a change is a rebuild."""
+    """What the configuration asks of a sink.
+
+    Attributes:
+        present_mode, min_image_count: a change is a rebuild, save where the mode is one of `SinkInfo.live_modes`.
+        command_buffers: record the GPU's commands once an image and submit them again, or anew for each frame.
+    """
 
     present_mode: PresentMode
     min_image_count: int
+    command_buffers: CommandBuffers = "reuse"
 
 
 class Sink(Protocol):
     """The end of the pipeline. All methods are called by the present thread only, save `upload` (process thread).
 
-    Cycle of one frame: `acquire` → `present` → (later) it comes back from `collect`.
+    The window shows one to nine tiles, one a source; `frame.source_index` is the tile of a frame.
+    Cycle of one picture: `acquire` → `present` of what is new in it → (later) each frame comes back from `collect`.
     """
 
     @property
@@ -107,16 +115,16 @@ class Sink(Protocol):
         """Return the refresh grid where the sink knows it."""
         ...
 
-    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
-        """Make room for `slots` pictures of this format in the staging ring; a new format rebuilds the conversion.
+    def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
+        """Make room for `slots` pictures of this format in a tile's staging ring; a new format rebuilds its conversion.
 
         Called before the first upload, on a change of format (nothing of the old one is in flight then) and when
         `frame_queue_depth` grows.
         """
         ...
 
-    def upload(self, picture: Picture, slot: int) -> int:
-        """Copy a picture into a staging slot and return the bytes copied; 0 when the sink processes nothing."""
+    def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
+        """Copy a picture into a tile's staging slot and return the bytes copied; 0 when the sink processes nothing."""
         ...
 
     def acquire(self, deadline_ns: int) -> int | None:
@@ -129,10 +137,13 @@ class Sink(Protocol):
         """
         ...
 
-    def present(self, frame: Frame, image_index: int) -> None:
-        """Submit the conversion of `frame.slot` into the image and queue it for display.
+    def present(self, frames: Sequence[Frame], image_index: int) -> None:
+        """Draw all tiles into the image, with `frames` as what is new in them, and queue it for display.
 
-        Stamps `submit_ns`, `present_call_ns`, `present_return_ns`; GPU times come with `collect`.
+        Stamps `submit_ns`, `present_call_ns`, `present_return_ns` of each frame; GPU times come with `collect`.
+
+        Args:
+            frames: at least one, at most one a tile. A tile without a new frame keeps showing the one it has.
 
         Raises:
             SinkError: the device or surface is lost.
@@ -143,8 +154,12 @@ class Sink(Protocol):
         """Return the presented frames that settled since the last call; never blocks. Their slots are free then."""
         ...
 
+    def undisplayed(self) -> int:
+        """Return how many presented pictures are not known to be displayed yet, after looking at the display."""
+        ...
+
     def rebuild(self, request: SinkRequest) -> None:
-        """Apply a present mode and image count between two frames; frames in flight settle first."""
+        """Apply a request between two frames; where it takes a rebuild, frames in flight settle first."""
         ...
 
     def resize(self, width: int, height: int) -> None:

@@ -113,15 +113,15 @@ class SwapchainSink:
         """Return None: without display timing the driver does not tell when refreshes happen."""
         return None
 
-    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+    def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion."""
         if picture_format != self._renderer.picture_format:
             self._last = None
-        self._renderer.prepare(picture_format, slots)
+        self._renderer.prepare(picture_format, slots, tile)
 
-    def upload(self, picture: Picture, slot: int) -> int:
-        """Copy a picture into a staging slot and return the bytes copied."""
-        return self._renderer.upload(picture, slot)
+    def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
+        """Copy a picture into a tile's staging slot and return the bytes copied."""
+        return self._renderer.upload(picture, slot, tile)
 
     def acquire(self, deadline_ns: int) -> int | None:
         """Return a free image; None at the deadline, or when there is nothing to present to.
@@ -145,8 +145,8 @@ class SwapchainSink:
             if not self._stale or time.monotonic_ns() >= deadline_ns:
                 return None
 
-    def present(self, frame: Frame, image_index: int) -> None:
-        """Record, submit and queue a frame for display; never waits for the GPU.
+    def present(self, frames: Sequence[Frame], image_index: int) -> None:
+        """Record, submit and queue a picture for display; never waits for the GPU.
 
         Raises:
             SinkError: device or surface lost.
@@ -154,7 +154,8 @@ class SwapchainSink:
         swapchain, renderer = self._swapchain, self._renderer
         assert swapchain is not None, "acquire comes first"
         context = renderer.next_context()
-        renderer.record(context, frame.slot, swapchain.targets[image_index])
+        renderer.record(context, frames, swapchain.targets[image_index])
+        frame = frames[0]
         frame.submit_ns = time.monotonic_ns()
         submission = renderer.queue(context, swapchain.present_semaphores[image_index])
         self._held = None
@@ -180,6 +181,10 @@ class SwapchainSink:
             return ()
         settled, self._settled = self._settled, []
         return settled
+
+    def undisplayed(self) -> int:
+        """Return how many presented pictures are not known to be displayed yet."""
+        return sum(presentation.displayed_ns == NO_STAMP_NS for presentation in self._pending)
 
     def rebuild(self, request: SinkRequest) -> None:
         """Apply a present mode and image count; frames in flight settle first."""

@@ -23,7 +23,7 @@ _GPU_POLL_NS: Final = NS_PER_MS // 4
 
 
 class _Rendering(NamedTuple):
-    frame: Frame
+    frames: Sequence[Frame]
     image: int
     ticket: int
 
@@ -59,14 +59,14 @@ class VirtualSink:
         """Return the refresh grid, which never changes."""
         return self._grid
 
-    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+    def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for pictures on the GPU; nothing to do without one."""
         if self._renderer is not None:
-            self._renderer.prepare(picture_format, slots)
+            self._renderer.prepare(picture_format, slots, tile)
 
-    def upload(self, picture: Picture, slot: int) -> int:
+    def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into its staging slot; 0 bytes without a renderer."""
-        return self._renderer.upload(picture, slot) if self._renderer is not None else 0
+        return self._renderer.upload(picture, slot, tile) if self._renderer is not None else 0
 
     def acquire(self, deadline_ns: int) -> int | None:
         """Return a free image, waiting for the refresh that frees one; None at the deadline."""
@@ -78,22 +78,27 @@ class VirtualSink:
             wake_ns = now_ns + _GPU_POLL_NS if self._rendering else self._display.next_refresh_ns()
             self._clock.sleep_until_ns(min(wake_ns, deadline_ns))
 
-    def present(self, frame: Frame, image_index: int) -> None:
+    def present(self, frames: Sequence[Frame], image_index: int) -> None:
         """Submit the conversion (with a renderer) and queue the image."""
-        frame.submit_ns = self._clock.now_ns()
-        ticket = self._renderer.render(frame.slot, image_index) if self._renderer is not None else None
-        frame.present_call_ns = self._catch_up()
-        if ticket is None:
-            self._display.present(image_index, frame, frame.present_call_ns)
-        else:
-            self._display.present(image_index, frame, None)
-            self._rendering.append(_Rendering(frame, image_index, ticket))
-        frame.present_return_ns = self._clock.now_ns()
+        submit_ns = self._clock.now_ns()
+        ticket = self._renderer.render(frames, image_index) if self._renderer is not None else None
+        call_ns = self._catch_up()
+        self._display.present(image_index, frames, call_ns if ticket is None else None)
+        if ticket is not None:
+            self._rendering.append(_Rendering(frames, image_index, ticket))
+        return_ns = self._clock.now_ns()
+        for frame in frames:
+            frame.submit_ns, frame.present_call_ns, frame.present_return_ns = submit_ns, call_ns, return_ns
 
     def collect(self) -> Sequence[Settled]:
         """Return frames that settled, after replaying the display up to now."""
         self._catch_up()
         return self._display.take_settled() if self._display.has_settled() else ()
+
+    def undisplayed(self) -> int:
+        """Return how many presented pictures wait for the screen."""
+        self._catch_up()
+        return self._display.queue_length()
 
     def rebuild(self, request: SinkRequest) -> None:
         """Change present mode and image count; frames queued keep their place."""
@@ -172,10 +177,10 @@ class VirtualSink:
         times = self._renderer.gpu_times(rendering.ticket)
         if times is None:
             return False
-        frame = rendering.frame
-        frame.gpu_start_ns, frame.gpu_end_ns = times
-        done_ns = now_ns if frame.gpu_end_ns == NO_STAMP_NS else frame.gpu_end_ns
-        self._display.set_ready(rendering.image, max(done_ns, frame.present_call_ns))
+        for frame in rendering.frames:
+            frame.gpu_start_ns, frame.gpu_end_ns = times
+        done_ns = now_ns if times[1] == NO_STAMP_NS else times[1]
+        self._display.set_ready(rendering.image, max(done_ns, rendering.frames[0].present_call_ns))
         return True
 
     def _granted_images(self) -> int:
@@ -205,4 +210,7 @@ class VirtualSink:
             width=renderer.width if renderer else 0,
             height=renderer.height if renderer else 0,
             rebuild_ms=rebuild_ms,
+            refresh_source="nominal",
+            display_time_quality=DisplayTimeSource.VIRTUAL_DISPLAY.quality,
+            live_modes=[str(each) for each in PresentMode],
         )

@@ -11,11 +11,16 @@ that happened until a time, refresh by refresh, so the stamps are exact however 
 - IMMEDIATE: an image is shown as soon as it is ready.
 
 An image is free again when another one has replaced it on the screen, or when it was discarded.
+
+An image shows one picture a tile. It brings the frames that are new in it; a tile without a new one goes on showing the
+frame it has. So a frame stays on the screen until the next frame of its tile is shown, over as many images as that
+takes, and a discarded image hands the frames that no later one replaces on to the image that is shown instead.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
@@ -29,12 +34,11 @@ _ALREADY_SETTLED: Final = Frame()
 
 
 class _Shown:
-    """The image on the screen and since which refresh."""
+    """The frame that a tile shows and since which refresh."""
 
-    __slots__ = ("frame", "image", "since_index")
+    __slots__ = ("frame", "since_index")
 
-    def __init__(self, image: int, frame: Frame, since_index: int) -> None:
-        self.image = image
+    def __init__(self, frame: Frame, since_index: int) -> None:
         self.frame = frame
         self.since_index = since_index
 
@@ -56,9 +60,10 @@ class VirtualDisplay:
         self._surplus = 0
         self._free: deque[int] = deque()
         self._queue: deque[int] = deque()
-        self._frames: dict[int, Frame] = {}
+        self._frames: dict[int, Sequence[Frame]] = {}
         self._ready_ns: dict[int, int] = {}
-        self._shown: _Shown | None = None
+        self._shown: int | None = None
+        self._tiles: dict[int, _Shown] = {}
         self._missed_refresh = False
         self._next_index = grid.index_at_or_after(start_ns)
         self._settled: list[Settled] = []
@@ -95,13 +100,14 @@ class VirtualDisplay:
             return None
         return self._free.popleft()
 
-    def present(self, image: int, frame: Frame, ready_ns: int | None) -> None:
+    def present(self, image: int, frames: Sequence[Frame], ready_ns: int | None) -> None:
         """Queue an acquired image; call `advance` with the present time first.
 
         Args:
+            frames: what is new in it, at most one a tile.
             ready_ns: when the image's contents are complete; None while the GPU works, see `set_ready`.
         """
-        self._frames[image] = frame
+        self._frames[image] = frames
         self._ready_ns[image] = _NOT_READY_NS if ready_ns is None else ready_ns
         self._queue.append(image)
 
@@ -132,15 +138,16 @@ class VirtualDisplay:
         return bool(self._settled)
 
     def settle_shown(self) -> None:
-        """Settle the frame on the screen as displayed with an unknown number of refreshes; the image stays there."""
-        if self.shown_frame is not None and self._shown is not None:
-            self._settled.append(Settled(self._shown.frame, Fate.DISPLAYED))
-            self._frames[self._shown.image] = _ALREADY_SETTLED
-            self._shown.frame = _ALREADY_SETTLED
+        """Settle what is on the screen as displayed with an unknown number of refreshes; the image stays there."""
+        for shown in self._tiles.values():
+            if shown.frame is not _ALREADY_SETTLED:
+                self._settled.append(Settled(shown.frame, Fate.DISPLAYED))
+                shown.frame = _ALREADY_SETTLED
 
     def pending(self) -> list[Frame]:
         """Return frames queued or on the screen whose fate is open."""
-        return [frame for frame in self._frames.values() if frame is not _ALREADY_SETTLED]
+        queued = [frame for image in self._queue for frame in self._frames[image]]
+        return queued + [shown.frame for shown in self._tiles.values() if shown.frame is not _ALREADY_SETTLED]
 
     def queue_length(self) -> int:
         """Return how many images wait for the screen."""
@@ -152,15 +159,14 @@ class VirtualDisplay:
 
     @property
     def shown_frame(self) -> Frame | None:
-        """The frame on the screen, unless there is none or its fate is already told."""
-        if self._shown is None or self._shown.frame is _ALREADY_SETTLED:
-            return None
-        return self._shown.frame
+        """The frame on the screen (of the first tile that has one), unless there is none or its fate is told."""
+        frames = (self._tiles[tile].frame for tile in sorted(self._tiles))
+        return next((frame for frame in frames if frame is not _ALREADY_SETTLED), None)
 
     @property
     def shown_image(self) -> int | None:
         """The image on the screen, if any."""
-        return self._shown.image if self._shown is not None else None
+        return self._shown
 
     # --- what a refresh does, by mode ---------------------------------------------------------------------------------
 
@@ -199,11 +205,15 @@ class VirtualDisplay:
     def _show(self, image: int, shown_ns: int) -> None:
         index = self._grid.index_at_or_after(shown_ns)
         if self._shown is not None:
-            self._settle_replaced(self._shown, index)
-        frame = self._frames[image]
-        frame.displayed_ns = shown_ns + self._grid.delay_ns
-        frame.display_time_source = DisplayTimeSource.VIRTUAL_DISPLAY
-        self._shown = _Shown(image, frame, index)
+            self._release(self._shown)
+        for frame in self._frames[image]:
+            shown = self._tiles.get(frame.source_index)
+            if shown is not None:
+                self._settle_replaced(shown, index)
+            frame.displayed_ns = shown_ns + self._grid.delay_ns
+            frame.display_time_source = DisplayTimeSource.VIRTUAL_DISPLAY
+            self._tiles[frame.source_index] = _Shown(frame, index)
+        self._shown = image
 
     def _settle_replaced(self, shown: _Shown, index: int) -> None:
         frame = shown.frame
@@ -211,7 +221,6 @@ class VirtualDisplay:
             frame.refreshes = index - shown.since_index
             self.repeated += max(0, frame.refreshes - 1)
             self._settled.append(Settled(frame, Fate.DISPLAYED))
-        self._release(shown.image)
 
     def _discard_older_than_newest_ready(self, until_ns: int) -> None:
         ready = 0
@@ -220,8 +229,16 @@ class VirtualDisplay:
                 ready = position
         for _ in range(ready):
             image = self._queue.popleft()
-            self._settled.append(Settled(self._frames[image], Fate.SUPERSEDED))
+            self._supersede(self._frames[image], by=self._queue[0])
             self._release(image)
+
+    def _supersede(self, frames: Sequence[Frame], by: int) -> None:
+        newer = self._frames[by]
+        tiles = [frame.source_index for frame in newer]
+        handed_on = [frame for frame in frames if frame.source_index not in tiles]
+        self._settled.extend(Settled(frame, Fate.SUPERSEDED) for frame in frames if frame.source_index in tiles)
+        if handed_on:
+            self._frames[by] = [*newer, *handed_on]
 
     def _release(self, image: int) -> None:
         del self._frames[image]

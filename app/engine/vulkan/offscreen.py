@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.capture import Captures, PendingCapture, capture_target
@@ -84,16 +86,18 @@ class OffscreenRenderer:
         """Return `0000:01:00.0`, or "" when unknown."""
         return self._device.physical.pci_bus_id
 
-    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+    def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion (nothing in flight then)."""
-        self._renderer.prepare(picture_format, slots)
+        self._renderer.prepare(picture_format, slots, tile)
 
-    def upload(self, picture: Picture, slot: int) -> int:
-        """Copy a picture into a staging slot and return the bytes copied."""
-        return self._renderer.upload(picture, slot)
+    def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
+        """Copy a picture into a tile's staging slot and return the bytes copied."""
+        return self._renderer.upload(picture, slot, tile)
 
-    def render(self, slot: int, image_index: int) -> int:
-        """Submit the conversion of a slot into an image and return its ticket; never waits for this frame's GPU work.
+    def render(self, frames: Sequence[Frame], image_index: int) -> int:
+        """Submit the drawing of all tiles, with `frames` as what is new, into an image and return its ticket.
+
+        It never waits for the GPU work of this picture.
 
         With `FRAMES_IN_FLIGHT` frames in work already it waits for the oldest of them.
 
@@ -103,7 +107,7 @@ class OffscreenRenderer:
         context = self._renderer.next_context()
         if not self._renderer.wait_free(context, time.monotonic_ns() + MAX_WAIT_NS):
             raise DeviceHungError
-        self._renderer.record(context, slot, self._targets[image_index])
+        self._renderer.record(context, frames, self._targets[image_index])
         self._submissions.append(self._renderer.queue(context, None))
         self._next_ticket += 1
         return self._next_ticket - 1

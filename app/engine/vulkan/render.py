@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.clock import NO_STAMP_NS
 from app.core.errors import SinkError
+from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi
@@ -161,7 +163,7 @@ class Renderer:
         """Return the format prepared for, None before the first `prepare`."""
         return self._conversion.picture_format if self._conversion is not None else None
 
-    def prepare(self, picture_format: PictureFormat, slots: int) -> None:
+    def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make the staging ring and conversion of a format, or only more slots when the format is the same."""
         if self._conversion is not None and self._conversion.picture_format == picture_format:
             assert self._ring is not None
@@ -174,7 +176,7 @@ class Renderer:
         self._ring = StagingRing(self.device, picture_format, slots)
         self._warm_up()
 
-    def upload(self, picture: Picture, slot: int) -> int:
+    def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into a staging slot and return the bytes copied."""
         if self._ring is None:
             raise SinkError("A picture was uploaded before its format was prepared; this is a fault of VeoTuner.")
@@ -202,14 +204,14 @@ class Renderer:
         submission = context.submission
         return submission is None or self.wait(submission, max(0, deadline_ns - time.monotonic_ns()))
 
-    def record(self, context: FrameContext, slot: int, target: RenderTarget) -> None:
-        """Record the frame in a staging slot into a target; `context` must be free, `queue` follows."""
+    def record(self, context: FrameContext, frames: Sequence[Frame], target: RenderTarget) -> None:
+        """Record the frames that are new in their tiles into a target; `context` must be free, `queue` follows."""
         assert self._conversion is not None, "prepare comes first"
         assert self._ring is not None, "prepare comes first"
         vk, functions = api.vk, self._functions
         command_buffer = self.begin(context)
         self._stamp(context, 0)
-        staging = self._ring[slot]
+        staging = self._ring[frames[0].slot]
         planes = self._conversion.planes[context.index]
         count = len(planes.images)
         transfer, fragment = vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT
@@ -354,7 +356,9 @@ class Renderer:
         image = DeviceImage(self.device, self.target_format, 16, 16, vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)
         target = RenderTarget(image.handle, image.view, (16, 16), vk.VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL)
         context = self.next_context()
-        self.record(context, 0, target)
+        frame = Frame()
+        frame.slot = 0
+        self.record(context, [frame], target)
         try:
             self.queue(context, None)
             self.wait_all()

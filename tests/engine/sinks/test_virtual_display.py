@@ -42,7 +42,7 @@ class Screen:
         frame = Frame()
         frame.reset(self.produced)
         self.produced += 1
-        self.display.present(image, frame, refresh(at if ready is None else ready))
+        self.display.present(image, [frame], refresh(at if ready is None else ready))
         return frame.frame_id
 
     def run_to(self, at: float) -> None:
