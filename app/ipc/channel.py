@@ -5,17 +5,21 @@ from __future__ import annotations
 import secrets
 import sys
 import threading
+from abc import ABC, abstractmethod
 from multiprocessing.connection import Client, Connection, Listener, Pipe
+from typing import Generic, TypeVar
 
 from app.ipc.messages import MAX_MESSAGE_BYTES, Message, decode, encode
+
+MessageT = TypeVar("MessageT")
 
 
 class ChannelClosedError(Exception):
     """The other end is gone."""
 
 
-class Channel:
-    """One end. `send` may be called from any thread; `receive` from one thread at a time.
+class MessageChannel(ABC, Generic[MessageT]):
+    """One end, for messages of one kind of child. `send` may be called from any thread; `receive` from one at a time.
 
     The end of the other process, however it came, ends a waiting `receive` with `ChannelClosedError`.
     """
@@ -24,20 +28,26 @@ class Channel:
         self._connection = connection
         self._send_lock = threading.Lock()
 
-    def send(self, message: Message) -> None:
+    @abstractmethod
+    def _encode(self, message: MessageT) -> bytes: ...
+
+    @abstractmethod
+    def _decode(self, data: bytes) -> MessageT: ...
+
+    def send(self, message: MessageT) -> None:
         """Send one message.
 
         Raises:
             ChannelClosedError: the other end is gone.
         """
-        data = encode(message)
+        data = self._encode(message)
         try:
             with self._send_lock:
                 self._connection.send_bytes(data)
         except (OSError, ValueError) as error:
             raise ChannelClosedError(str(error)) from error
 
-    def receive(self, timeout_s: float | None = None) -> Message | None:
+    def receive(self, timeout_s: float | None = None) -> MessageT | None:
         """Return the next message; None when none came within `timeout_s` (None waits for ever).
 
         Raises:
@@ -47,7 +57,7 @@ class Channel:
         try:
             if not self._connection.poll(timeout_s):
                 return None
-            return decode(self._connection.recv_bytes(MAX_MESSAGE_BYTES))
+            return self._decode(self._connection.recv_bytes(MAX_MESSAGE_BYTES))
         except (OSError, EOFError) as error:
             raise ChannelClosedError(str(error)) from error
 
@@ -60,8 +70,18 @@ class Channel:
         self._connection.close()
 
 
+class Channel(MessageChannel[Message]):
+    """One end of the channel between a session and its engine."""
+
+    def _encode(self, message: Message) -> bytes:
+        return encode(message)
+
+    def _decode(self, data: bytes) -> Message:
+        return decode(data)
+
+
 class ParentEnd:
-    """The parent's half before the child exists: gives the handle to pass on, then becomes a `Channel`."""
+    """The parent's half before the child exists: gives the handle to pass on, then becomes a channel."""
 
     def __init__(self) -> None:
         if (
@@ -77,18 +97,27 @@ class ParentEnd:
             self.handle = str(self._theirs.fileno())
 
     def connect(self) -> Channel:
-        """Return the channel, once the child has been spawned; the child's half is closed here."""
+        """Return the channel to an engine, once it has been spawned; the child's half is closed here."""
+        return Channel(self.connection())
+
+    def connection(self) -> Connection:
+        """Return the connection under a channel, once the child has been spawned; the child's half is closed here."""
         if sys.platform == "win32":
-            channel = Channel(self._listener.accept())
+            connection = self._listener.accept()
             self._listener.close()
-            return channel
+            return connection
         self._theirs.close()
-        return Channel(self._mine)
+        return self._mine
 
 
 def connect_child(handle: str) -> Channel:
-    """Return the child's end, from the handle on its command line."""
+    """Return an engine's end, from the handle on its command line."""
+    return Channel(child_connection(handle))
+
+
+def child_connection(handle: str) -> Connection:
+    """Return the connection under the child's end of a channel, from the handle on its command line."""
     if sys.platform == "win32":
         address, _, key = handle.rpartition("|")
-        return Channel(Client(address, family="AF_PIPE", authkey=bytes.fromhex(key)))
-    return Channel(Connection(int(handle)))
+        return Client(address, family="AF_PIPE", authkey=bytes.fromhex(key))
+    return Connection(int(handle))
