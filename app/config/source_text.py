@@ -84,7 +84,8 @@ _FLAGS_AT_END: Final = re.compile(rf"(.*){_FLAGS.pattern}", re.DOTALL)
 _ESCAPED: Final = re.compile(rf".*{_FLAGS.pattern}\?+", re.DOTALL)
 # At least two characters before the colon: `C:\clip.mp4` and `C:/clip.mp4` are files.
 _ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.*", re.DOTALL)
-_USER_INFO: Final = re.compile(r"(?<=://)[^/?#\s]+@")
+# The first form is a password that holds a character which it should have as %XX, so that no host follows.
+_USER_INFO: Final = re.compile(r"(?<=://)(?:[^/?#\s:@]*:(?![0-9]{1,5}(?:[/?#]|$))\S*|[^/?#\s]+)@")
 _SECRET: Final = re.compile(
     r"([?&#;](?:access_?token|token|api_?key|key|auth|passwd|password|passphrase|pwd|secret|sig|signature|jwt)=)[^&#]*",
     re.IGNORECASE,
@@ -321,6 +322,12 @@ def _path_of_address(location: str) -> str:
 
 
 def _parse_address(text: str, protocol: str) -> NetworkSpec | PreviewStreamSpec:
+    if f"://{HIDDEN}@" in text or f"={HIDDEN}" in text:
+        raise _refusal(
+            text,
+            f"holds {HIDDEN} for a password or token that was hidden when it was shown",
+            "give the address in full",
+        )
     if protocol in ("preview+ws", "preview+wss"):
         return _parse_preview_stream(text, protocol)
     if protocol in ("ws", "wss"):
@@ -359,8 +366,6 @@ def _parse_preview_stream(text: str, protocol: str) -> PreviewStreamSpec:
 
 def _token(reader: SpecReader, quoted: str) -> str:
     token = unquote(quoted)
-    if token == HIDDEN:
-        raise reader.error("holds *** in the place of its token, which was hidden when the text was shown or recorded")
     if not _TOKEN.fullmatch(token):
         raise reader.error("has a token that is empty or holds characters which no bearer token has (RFC 6750)")
     return token
@@ -373,8 +378,13 @@ def _split(text: str, url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError as error:
-        raise _refusal(text, f"is no valid address ({_lower(error)})", "write PROTOCOL://HOST:PORT/PATH") from None
+    except ValueError:
+        # What urllib says may quote a password that was not percent-encoded.
+        raise _refusal(
+            text,
+            "has no valid host, or a port outside 0–65535",
+            "write PROTOCOL://HOST:PORT/PATH, and /, ?, #, : and @ of a password as %2F, %3F, %23, %3A and %40",
+        ) from None
     return parts
 
 
@@ -441,8 +451,3 @@ def _decimal(value: float) -> str:
 
 def _refusal(text: str, fault: str, hint: str) -> InvalidInputError:
     return refusal("source", redacted(text), fault, hint)
-
-
-def _lower(error: ValueError) -> str:
-    text = str(error)
-    return text[:1].lower() + text[1:]
