@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -160,31 +161,83 @@ def test_whatever_the_order_of_writes_and_reads_a_read_gives_the_newest_once(
     block.close()
 
 
-def test_a_reader_beside_a_writer_at_full_speed_never_sees_a_torn_thumbnail() -> None:
-    block = Block()
-    stop = threading.Event()
+class Lapping:
+    """The reader's view of the memory, in which the engine writes on while the reader copies."""
 
-    def write() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            block.write(number, 64 + number % 3 * 64, 64 + number % 2 * 128)
+    def __init__(self, block: Block, laps: int) -> None:
+        self._memory = memoryview(block.block.memory)
+        self._block = block
+        self._laps = laps
+        self._next = 2
 
-    writer = threading.Thread(target=write)
-    writer.start()
+    def __getitem__(self, part: slice) -> memoryview:
+        copied = self._memory[part]
+        if self._laps:
+            self._laps -= 1
+            for _ in range(SLOTS):
+                self._block.write(self._next)
+                self._next += 1
+        return copied
+
+    def release(self) -> None:
+        self._memory.release()
+
+
+def test_a_copy_that_the_engine_wrote_over_is_thrown_away_and_the_newest_taken(
+    block: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block.write(1)
+    monkeypatch.setattr(block.reader, "_memory", Lapping(block, laps=2))
+    thumbnail = block.reader.newest(0)
+    assert thumbnail is not None
+    assert thumbnail.serial == 1 + 2 * SLOTS
+    assert set(thumbnail.pixels) == {thumbnail.serial}
+    assert block.reader.torn == 2
+
+
+def test_a_reader_that_is_lapped_every_time_gives_up_until_the_next_call(
+    block: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block.write(1)
+    monkeypatch.setattr(block.reader, "_memory", Lapping(block, laps=8))
+    assert block.reader.newest(0) is None
+    assert block.reader.newest(0) is not None
+
+
+WRITE_ON = """
+import sys
+import numpy as np
+from app.ipc.shared_block import SharedBlock
+from app.ipc.thumbnail_block import ThumbnailWriter
+with SharedBlock.attach(sys.argv[1]) as block:
+    writer = ThumbnailWriter(block)
+    number = 0
+    while writer.viewers:
+        number += 1
+        width, height = (960, 540) if number % 5 == 0 else (32, 16)
+        luma = np.full((height, width), number % 256, np.uint8)
+        writer.write(number, number * 10, 0, (luma, luma[::2, ::2], luma[::2, ::2]))
+    writer.close()
+"""
+
+
+def test_a_reader_beside_a_process_that_writes_at_full_speed_never_sees_a_torn_thumbnail(block: Block) -> None:
+    block.reader.set_viewers(1)
+    assert block.block.descriptor is not None
+    command = [sys.executable, "-c", WRITE_ON, block.block.handle]
+    writer = subprocess.Popen(command, pass_fds=[block.block.descriptor])
     seen = last = 0
     try:
-        while seen < 300:
+        while seen < 500:
             thumbnail = block.reader.newest(last)
             if thumbnail is None:
+                assert writer.poll() is None
                 continue
             seen += 1
             last = thumbnail.serial
-            assert thumbnail.frame_index == thumbnail.serial
-            assert thumbnail.at_ns == thumbnail.serial * 10
-            assert (thumbnail.width, thumbnail.height) == (64 + last % 3 * 64, 64 + last % 2 * 128)
-            assert set(thumbnail.pixels) == {last % 256}
+            assert (thumbnail.frame_index, thumbnail.at_ns) == (last, last * 10)
+            assert len(thumbnail.pixels) == (960 * 540 if last % 5 == 0 else 32 * 16) * 3 // 2
+            assert thumbnail.pixels.count(last % 256) == len(thumbnail.pixels)
     finally:
-        stop.set()
-        writer.join()
-        block.close()
+        block.reader.set_viewers(0)
+        assert writer.wait(20) == 0
