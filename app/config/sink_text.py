@@ -1,9 +1,10 @@
-"""The text that names a sink: the simulated display, a headless surface, or an X11 window.
+"""The text that names a sink: the simulated display, a headless surface, an X11 window, or a Wayland window.
 
 Grammar:
     virtual:HZ[,images=K][,compositor=C][,process=gpu|none]
     headless[:WxH]
     x11[:WINDOW_ID][,WxH]
+    wayland[:WxH]
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from app.config.complaints import number_text
 from app.config.spec_text import Bounds, SpecReader, refusal
 
-SINKS_BUILT: Final = "virtual:60, headless, headless:1280x720, x11 or x11:WINDOW_ID"
+SINKS_BUILT: Final = "virtual:60, headless, headless:1280x720, x11, x11:WINDOW_ID or wayland"
 
 DEFAULT_WIDTH: Final = 1280
 DEFAULT_HEIGHT: Final = 720
@@ -23,6 +24,7 @@ DEFAULT_HEIGHT: Final = 720
 _VIRTUAL_FORM: Final = "virtual:HZ[,images=K][,compositor=REFRESHES][,process=gpu|none]"
 _HEADLESS_FORM: Final = "headless[:WIDTHxHEIGHT]"
 _X11_FORM: Final = "x11[:WINDOW_ID][,WIDTHxHEIGHT]"
+_WAYLAND_FORM: Final = "wayland[:WIDTHxHEIGHT]"
 _REFRESH: Final = Bounds(1, 1000, "Hz")
 _IMAGES: Final = Bounds(2, 16, "images", whole=True)
 _COMPOSITOR: Final = Bounds(0, 4, "refreshes", whole=True)
@@ -69,7 +71,25 @@ class X11Spec:
     height: int = DEFAULT_HEIGHT
 
 
-def parse_sink(text: str) -> VirtualSpec | HeadlessSpec | X11Spec:
+@dataclass(frozen=True, slots=True)
+class WaylandSpec:
+    """A swapchain on a window that the engine opens itself on the Wayland compositor of its environment.
+
+    Attributes:
+        width, height: px, where the compositor leaves the size to the window.
+    """
+
+    width: int = DEFAULT_WIDTH
+    height: int = DEFAULT_HEIGHT
+
+
+SurfaceSpec = HeadlessSpec | X11Spec | WaylandSpec
+"""A sink that a swapchain presents to."""
+
+SinkSpec = VirtualSpec | SurfaceSpec
+
+
+def parse_sink(text: str) -> SinkSpec:
     """Return what a sink text names; no display is opened.
 
     Raises:
@@ -85,18 +105,21 @@ def parse_sink(text: str) -> VirtualSpec | HeadlessSpec | X11Spec:
             return _parse_headless(text, rest if colon else None, parts)
         case "x11":
             return _parse_x11(text, rest if colon else None, parts)
+        case "wayland":
+            return _parse_wayland(text, rest if colon else None, parts)
         case _:
             fault = "names a sink that this version cannot open" if text.strip() else "names no sink"
             raise refusal("sink", text, fault, f"give {SINKS_BUILT}")
 
 
-def sink_text(spec: VirtualSpec | HeadlessSpec | X11Spec) -> str:
+def sink_text(spec: SinkSpec) -> str:
     """Return the text that `parse_sink` reads as this spec; what equals its default is left out."""
     if isinstance(spec, VirtualSpec):
         return _virtual_text(spec)
     size = "" if (spec.width, spec.height) == (DEFAULT_WIDTH, DEFAULT_HEIGHT) else f"{spec.width}x{spec.height}"
-    if isinstance(spec, HeadlessSpec):
-        return f"headless:{size}" if size else "headless"
+    if isinstance(spec, HeadlessSpec | WaylandSpec):
+        kind = "headless" if isinstance(spec, HeadlessSpec) else "wayland"
+        return f"{kind}:{size}" if size else kind
     window = f":{spec.window_id:#x}" if spec.window_id is not None else ""
     return f"x11{window},{size}" if size else f"x11{window}"
 
@@ -117,9 +140,18 @@ def _parse_virtual(text: str, rate: str, parts: list[str]) -> VirtualSpec:
 
 def _parse_headless(text: str, size: str | None, parts: list[str]) -> HeadlessSpec:
     reader = SpecReader("sink", text, _HEADLESS_FORM, "headless:1280x720")
+    return HeadlessSpec(*_size_alone(reader, size, parts))
+
+
+def _parse_wayland(text: str, size: str | None, parts: list[str]) -> WaylandSpec:
+    reader = SpecReader("sink", text, _WAYLAND_FORM, "wayland:1280x720")
+    return WaylandSpec(*_size_alone(reader, size, parts))
+
+
+def _size_alone(reader: SpecReader, size: str | None, parts: list[str]) -> tuple[int, int]:
     if parts:
         raise reader.error(f"has “{parts[0]}”, which it does not know")
-    return HeadlessSpec() if size is None else HeadlessSpec(*reader.size(size))
+    return (DEFAULT_WIDTH, DEFAULT_HEIGHT) if size is None else reader.size(size)
 
 
 def _parse_x11(text: str, window: str | None, parts: list[str]) -> X11Spec:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config.sink_text import HeadlessSpec, VirtualSpec, X11Spec, parse_sink, sink_text
+from app.config.sink_text import HeadlessSpec, SinkSpec, VirtualSpec, WaylandSpec, X11Spec, parse_sink, sink_text
 from app.core.errors import InvalidInputError
 
 pixels = st.integers(1, 16_384)
@@ -18,16 +18,17 @@ sink_specs = (
         process_on_gpu=st.booleans(),
     )
     | st.builds(HeadlessSpec, pixels, pixels)
+    | st.builds(WaylandSpec, pixels, pixels)
     | st.builds(X11Spec, st.none() | st.integers(1, 2**32 - 1), pixels, pixels)
 )
 
 
 @given(sink_specs)
-def test_a_sink_survives_its_text(spec: VirtualSpec | HeadlessSpec | X11Spec) -> None:
+def test_a_sink_survives_its_text(spec: SinkSpec) -> None:
     assert parse_sink(sink_text(spec)) == spec
 
 
-@given(st.text(max_size=30) | st.from_regex(r"(virtual|headless|x11)[:,0-9a-z=x.]{0,30}", fullmatch=True))
+@given(st.text(max_size=30) | st.from_regex(r"(virtual|headless|x11|wayland)[:,0-9a-z=x.]{0,30}", fullmatch=True))
 def test_any_text_is_a_sink_or_gets_a_sentence(text: str) -> None:
     try:
         spec = parse_sink(text)
@@ -52,16 +53,19 @@ def test_any_text_is_a_sink_or_gets_a_sentence(text: str) -> None:
         ("x11,640x480", X11Spec(None, 640, 480)),
         ("x11:0x3A00007", X11Spec(0x3A00007, 1280, 720)),
         ("x11:123,640x480", X11Spec(123, 640, 480)),
+        ("wayland", WaylandSpec(1280, 720)),
+        ("wayland:640x360", WaylandSpec(640, 360)),
     ],
 )
-def test_a_sink_text_means(text: str, spec: VirtualSpec | HeadlessSpec | X11Spec) -> None:
+def test_a_sink_text_means(text: str, spec: SinkSpec) -> None:
     assert parse_sink(text) == spec
 
 
 VIRTUAL = "write it as virtual:HZ[,images=K][,compositor=REFRESHES][,process=gpu|none], for example virtual:60,images=3"
 HEADLESS = "write it as headless[:WIDTHxHEIGHT], for example headless:1280x720"
 X11 = "write it as x11[:WINDOW_ID][,WIDTHxHEIGHT], for example x11:0x3a00007,1280x720"
-BUILT = "give virtual:60, headless, headless:1280x720, x11 or x11:WINDOW_ID"
+WAYLAND = "write it as wayland[:WIDTHxHEIGHT], for example wayland:1280x720"
+BUILT = "give virtual:60, headless, headless:1280x720, x11, x11:WINDOW_ID or wayland"
 
 GOLDEN = {
     "virtual": f"has the refresh rate “”, which is not a number in 1–1000 Hz; {VIRTUAL}",
@@ -81,7 +85,10 @@ GOLDEN = {
     "x11:0": f"has the window id 0, which is outside 1–4294967295; {X11}",
     "x11:4294967296": f"has the window id 4294967296, which is outside 1–4294967295; {X11}",
     "x11:1,5x5,6x6": f"has “6x6”, which it does not know; {X11}",
-    "wayland": f"names a sink that this version cannot open; {BUILT}",
+    "wayland:": f"has the size “”, which is not WIDTHxHEIGHT; {WAYLAND}",
+    "wayland:64x0": f"has the height 0, which is outside 1–16384 px; {WAYLAND}",
+    "wayland:64x48,images=3": f"has “images=3”, which it does not know; {WAYLAND}",
+    "waylan": f"names a sink that this version cannot open; {BUILT}",
     "": f"names no sink; {BUILT}",
 }
 

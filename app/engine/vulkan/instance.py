@@ -22,6 +22,7 @@ OPTIONAL_EXTENSIONS: Final = (
     "VK_KHR_surface",
     "VK_EXT_headless_surface",
     "VK_KHR_xcb_surface",
+    "VK_KHR_wayland_surface",
     "VK_KHR_get_surface_capabilities2",
     "VK_EXT_surface_maintenance1",
 )

@@ -1,18 +1,23 @@
-"""Surfaces the preview is presented to: a headless one, an X11 window of another process, or an X11 window of ours."""
+"""Surfaces the preview is presented to: a headless one, an X11 window (ours or not), or a Wayland window of ours."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Final, Protocol
 
-from app.config.sink_text import HeadlessSpec, X11Spec
+from app.config.sink_text import HeadlessSpec, SurfaceSpec, WaylandSpec, X11Spec
 from app.core.errors import SinkError
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi
 from app.engine.vulkan.instance import Instance
 from app.engine.vulkan.results import check
 from app.engine.vulkan.xcb import WindowState, XConnection
+from app.engine.wayland.client import Connection
+from app.engine.wayland.feedback import PresentationFeedback
+from app.engine.wayland.window import WaylandWindow
 
 _WINDOW_TITLE: Final = "VeoTuner preview"
+_APP_ID: Final = "veotuner"
 
 
 class WindowClosedError(SinkError):
@@ -23,11 +28,21 @@ class Surface(Protocol):
     """Something a swapchain can be made for.
 
     Attributes:
-        kind: `headless` or `x11`. handle: `VkSurfaceKHR`.
+        kind: `headless`, `x11` or `wayland`. handle: `VkSurfaceKHR`.
     """
 
     kind: str
     handle: Handle
+
+    @property
+    def feedback(self) -> PresentationFeedback | None:
+        """Return the compositor's word on when each picture was shown, None on a surface that has no such thing."""
+        ...
+
+    @property
+    def fifo_may_stall(self) -> bool:
+        """Tell whether a FIFO present may never return while the window is hidden."""
+        ...
 
     @property
     def window_id(self) -> int | None:
@@ -55,6 +70,8 @@ class HeadlessSurface:
     """A surface that shows nothing (VK_EXT_headless_surface): presents complete at once and nothing is paced."""
 
     kind = "headless"
+    feedback = None
+    fifo_may_stall = False
 
     def __init__(self, instance: Instance, width: int, height: int) -> None:
         self._instance = instance
@@ -84,6 +101,8 @@ class X11Surface:
     """A surface on an X11 window, through xcb on a connection of its own."""
 
     kind = "x11"
+    feedback = None
+    fifo_may_stall = False
 
     def __init__(self, instance: Instance, spec: X11Spec) -> None:
         self._instance = instance
@@ -138,14 +157,75 @@ class X11Surface:
         return _create_surface(self._instance, "VK_KHR_xcb_surface", "vkCreateXcbSurfaceKHR", info)
 
 
-def open_surface(instance: Instance, spec: HeadlessSpec | X11Spec) -> Surface:
+class WaylandSurface:
+    """A surface on a Wayland window of our own, on a connection of its own.
+
+    Attributes:
+        feedback: the compositor's word on when each picture was shown; it says itself where there is none.
+    """
+
+    kind = "wayland"
+
+    def __init__(self, instance: Instance, spec: WaylandSpec) -> None:
+        self._instance = instance
+        with ExitStack() as stack:
+            self._connection = Connection()
+            stack.callback(self._connection.close)
+            self._window = WaylandWindow(self._connection, spec.width, spec.height, _WINDOW_TITLE, _APP_ID)
+            stack.callback(self._window.close)
+            self.feedback = PresentationFeedback(self._connection, self._window)
+            self.handle = self._create()
+            stack.callback(_destroy_surface, instance, self.handle)
+            self._parts = stack.pop_all()
+        self._hidden = False
+
+    @property
+    def window_id(self) -> int | None:
+        """Return None: a Wayland window has no id that another process could use."""
+        return None
+
+    @property
+    def fifo_may_stall(self) -> bool:
+        """Tell whether a FIFO present may never return while the window is hidden."""
+        return not self._connection.has_fifo
+
+    def follow(self) -> tuple[int, int]:
+        """Return the window's size by the events that arrived; zero while nothing of it is being shown."""
+        size = self._window.follow()
+        if self._window.close_requested:
+            raise WindowClosedError("The preview window was closed.")
+        # A window may count as suspended until its first picture is there, which would then never come.
+        suspended = self._window.suspended and self.feedback.shown > 0
+        return (0, 0) if self._hidden or suspended else size
+
+    def resize(self, width: int, height: int) -> None:
+        """Zero in either direction hides the window; any other size only shows it, the compositor knows the real."""
+        self._hidden = width <= 0 or height <= 0
+
+    def close(self) -> None:
+        """Destroy the surface, then the window and the connection."""
+        self._parts.close()
+
+    def _create(self) -> Handle:
+        info = api.struct(
+            "VkWaylandSurfaceCreateInfoKHR",
+            display=ffi.cast("struct wl_display *", self._connection.address),
+            surface=ffi.cast("struct wl_surface *", self._window.address),
+        )
+        return _create_surface(self._instance, "VK_KHR_wayland_surface", "vkCreateWaylandSurfaceKHR", info)
+
+
+def open_surface(instance: Instance, spec: SurfaceSpec) -> Surface:
     """Return the surface a sink text asks for.
 
     Raises:
-        SinkError: the driver has no such surface, no X server answers, or the window does not exist.
+        SinkError: the driver has no such surface, no X server or Wayland compositor answers, or the window does not
+            exist.
     """
     if isinstance(spec, HeadlessSpec):
         return HeadlessSurface(instance, spec.width, spec.height)
+    if isinstance(spec, WaylandSpec):
+        return WaylandSurface(instance, spec)
     return X11Surface(instance, spec)
 
 
