@@ -57,8 +57,10 @@ class SwapchainSink:
         request: SinkRequest,
         device: str,
         without: Collection[str] = (),
+        tiles: int = 1,
     ) -> None:
         self._instance = instance
+        self._tiles = tiles
         self._request = request
         self._swapchain: Swapchain | None = None
         self._pending: deque[Presentation] = deque()
@@ -155,15 +157,17 @@ class SwapchainSink:
         assert swapchain is not None, "acquire comes first"
         context = renderer.next_context()
         renderer.record(context, frames, swapchain.targets[image_index])
-        frame = frames[0]
-        frame.submit_ns = time.monotonic_ns()
+        submit_ns = time.monotonic_ns()
         submission = renderer.queue(context, swapchain.present_semaphores[image_index])
         self._held = None
         fence = self._fences.take() if self._fences is not None else None
-        frame.present_call_ns = time.monotonic_ns()
+        presentation = Presentation(frames, submission, swapchain.handle, swapchain.presents + 1, fence)
+        presentation.call_ns = time.monotonic_ns()
         code = swapchain.present(image_index, fence)
-        frame.present_return_ns = time.monotonic_ns()
-        presentation = Presentation(frame, submission, swapchain.handle, swapchain.presents, fence)
+        presentation.return_ns = time.monotonic_ns()
+        for frame in frames:
+            frame.submit_ns = submit_ns
+            frame.present_call_ns, frame.present_return_ns = presentation.call_ns, presentation.return_ns
         self._pending.append(presentation)
         self._take_present_result(presentation, code)
 
@@ -175,12 +179,8 @@ class SwapchainSink:
         """
         if self._watcher.fault is not None:
             raise self._watcher.fault
-        while self._pending and self._is_settled(self._pending[0]):
-            self._settled.append(self._settle(self._pending.popleft()))
-        if not self._settled:
-            return ()
-        settled, self._settled = self._settled, []
-        return settled
+        self._settle(ending=False)
+        return self._take_settled()
 
     def undisplayed(self) -> int:
         """Return how many presented pictures are not known to be displayed yet."""
@@ -197,17 +197,12 @@ class SwapchainSink:
 
     def drain(self, deadline_ns: int) -> Sequence[Settled]:
         """Wait for frames in flight to settle, until the deadline at most."""
-        if self._acquire_returns is not None:
-            self._acquire_returns.give_up()
-        settled = list(self.collect())
-        while self._pending and time.monotonic_ns() < deadline_ns:
-            time.sleep(_POLL_S)
-            settled += self.collect()
-        return settled
+        self._await_in_flight(deadline_ns, ending=True)
+        return self._take_settled()
 
     def pending(self) -> Sequence[Frame]:
         """Return frames presented but not settled."""
-        return [presentation.frame for presentation in self._pending]
+        return [frame for each in self._pending for frame in (*each.inherited, *each.frames)]
 
     def repeated(self) -> int | None:
         """Return None: refreshes are not known here."""
@@ -246,6 +241,7 @@ class SwapchainSink:
         for presentation in self._pending:
             presentation.abandoned = True
         self._parts.close()
+        self._pending.clear()
 
     def _follow(self) -> None:
         size = self._surface.follow()
@@ -278,7 +274,7 @@ class SwapchainSink:
         if code not in (SUCCESS, SUBOPTIMAL):
             # Refused: the picture was never queued, and its fate is known now.
             presentation.fate = Fate.COMPOSITOR_DISCARDED
-            presentation.displayed_ns = presentation.frame.present_return_ns
+            presentation.displayed_ns = presentation.return_ns
             if code != OUT_OF_DATE:
                 presentation.fence = None  # nothing will signal it any more
                 check(code, "vkQueuePresentKHR")
@@ -302,15 +298,47 @@ class SwapchainSink:
             and (self._fences is None or self._fences.is_free(presentation.fence))
         )
 
-    def _settle(self, presentation: Presentation) -> Settled:
-        frame, submission = presentation.frame, presentation.submission
-        frame.gpu_start_ns, frame.gpu_end_ns = submission.gpu_start_ns, submission.gpu_end_ns
-        if presentation.fate is Fate.DISPLAYED:
-            frame.displayed_ns = presentation.displayed_ns
-            frame.display_time_source = presentation.source
-        if self._fences is not None:
-            self._fences.give_back(presentation.fence)
-        return Settled(frame, presentation.fate)
+    def _settle(self, *, ending: bool) -> None:
+        """Settle presentations in order as far as their fate is known.
+
+        Args:
+            ending: nothing is presented for now, so that a picture thrown away last has no heir.
+        """
+        if self._watcher.fault is not None:
+            raise self._watcher.fault
+        while self._pending and self._is_settled(self._pending[0]):
+            if not ending and self._awaits_heir(self._pending[0]):
+                break
+            presentation = self._pending.popleft()
+            presentation.note_submission()
+            if self._fences is not None:
+                self._fences.give_back(presentation.fence)
+                presentation.fence = None
+            heir = self._pending[0] if self._pending else None
+            self._settled += [Settled(frame, presentation.fate) for frame in presentation.settle(heir)]
+
+    def _awaits_heir(self, presentation: Presentation) -> bool:
+        """Tell whether the next picture, which is not there yet, may show what this one was to show."""
+        return self._tiles > 1 and presentation.fate is not Fate.DISPLAYED and len(self._pending) == 1
+
+    def _await_in_flight(self, deadline_ns: int, *, ending: bool) -> None:
+        """Wait for presentations in flight to settle, until the deadline at most."""
+        if self._acquire_returns is not None:
+            self._acquire_returns.give_up()
+        self._settle(ending=ending)
+        while self._is_in_flight() and time.monotonic_ns() < deadline_ns:
+            time.sleep(_POLL_S)
+            self._settle(ending=ending)
+
+    def _is_in_flight(self) -> bool:
+        """Tell whether something is pending that does not merely wait for an heir."""
+        return bool(self._pending) and not (self._is_settled(self._pending[0]) and self._awaits_heir(self._pending[0]))
+
+    def _take_settled(self) -> Sequence[Settled]:
+        if not self._settled:
+            return ()
+        settled, self._settled = self._settled, []
+        return settled
 
     def _build(self, reason: str) -> None:
         """Make the swapchain anew from what surface and configuration say now."""
@@ -345,14 +373,14 @@ class SwapchainSink:
         if self._held is not None:
             self._renderer.discard_acquired(self._renderer.next_context())
             self._held = None
-        self._settled = [*self.drain(time.monotonic_ns() + _SETTLE_NS)]
+        self._await_in_flight(time.monotonic_ns() + _SETTLE_NS, ending=False)
         for presentation in self._pending:
             presentation.abandoned = True
         self._watcher.wait_idle()
         self._device.wait_idle()
         for presentation in self._pending:
             presentation.fence = None  # presentation kept it beyond the limit: it is not used again
-        self._settled = [*self.collect()]
+        self._settle(ending=False)
 
     def _close_swapchain(self) -> None:
         """End all work of the device and drop the swapchain."""
@@ -360,7 +388,6 @@ class SwapchainSink:
             self._renderer.discard_acquired(self._renderer.next_context())
             self._held = None
         self._device.wait_idle()
-        self._pending.clear()
         if self._swapchain is not None:
             self._swapchain.close()
             self._swapchain = None
@@ -434,6 +461,7 @@ def open_swapchain_sink(
     validation: bool,
     device: str,
     without: Collection[str] = (),
+    tiles: int = 1,
 ) -> SwapchainSink:
     """Return a sink that presents to the surface `spec` names.
 
@@ -442,11 +470,12 @@ def open_swapchain_sink(
         validation: load the validation layer; its messages are in `validation_messages`.
         device: part of a device name or a uuid to prefer; "" for the best that can present there.
         without: optional device extensions to leave off, to go round a driver's fault or to see what it costs.
+        tiles: how many sources share the window, 1–9.
 
     Raises:
         SinkError: no Vulkan, no X server, no such window, no device that fits; the text says what to do.
     """
-    return SwapchainSink(open_instance(validation=validation), spec, request, device, without)
+    return SwapchainSink(open_instance(validation=validation), spec, request, device, without, tiles)
 
 
 def _wait_hidden(deadline_ns: int) -> None:

@@ -12,6 +12,7 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 from app.core.clock import NO_STAMP_NS
@@ -41,43 +42,76 @@ IDLE_POLL_S: Final = 0.0002
 
 
 class Presentation:
-    """A frame given to the presentation engine.
+    """A picture given to the presentation engine, with the frames that are new in it (at most one a tile).
+
+    A tile without a new frame goes on showing the one it has. So when the picture is thrown away, the frames that the
+    next picture does not replace are shown by that one: they are handed on to it.
 
     Attributes:
-        frame, submission: what was presented and its GPU work. The frame is used again once it has settled.
-        frame_id: of the frame as it was presented.
+        frames: what was presented. They are used again once they have settled.
+        inherited: frames of pictures thrown away before, which this one shows.
+        frame_id: of the first frame as it was presented.
+        submission: its GPU work.
         fence: present fence, None without swapchain_maintenance1. present_id: id within `swapchain`.
-        fate: DISPLAYED unless the present was refused.
+        call_ns, return_ns: when the present call began and ended, CLOCK_MONOTONIC ns.
+        fate: DISPLAYED unless the picture was refused or thrown away.
         displayed_ns: CLOCK_MONOTONIC ns, `NO_STAMP_NS` until known. source: the rung it came from.
         abandoned: nobody waits for the stamp any more.
     """
 
     __slots__ = (
         "abandoned",
+        "call_ns",
         "displayed_ns",
         "fate",
         "fence",
-        "frame",
         "frame_id",
+        "frames",
+        "inherited",
         "present_id",
+        "return_ns",
         "source",
         "submission",
         "swapchain",
     )
 
     def __init__(
-        self, frame: Frame, submission: Submission, swapchain: Handle, present_id: int, fence: Handle | None
+        self, frames: Sequence[Frame], submission: Submission, swapchain: Handle, present_id: int, fence: Handle | None
     ) -> None:
-        self.frame = frame
-        self.frame_id = frame.frame_id
+        self.frames = frames
+        self.inherited: list[Frame] = []
+        self.frame_id = frames[0].frame_id
         self.submission = submission
         self.swapchain = swapchain
         self.present_id = present_id
         self.fence = fence
+        self.call_ns = NO_STAMP_NS
+        self.return_ns = NO_STAMP_NS
         self.fate = Fate.DISPLAYED
         self.displayed_ns = NO_STAMP_NS
         self.source = DisplayTimeSource.NONE
         self.abandoned = False
+
+    def note_submission(self) -> None:
+        """Give the frames the GPU times of this picture; its GPU work has finished."""
+        for frame in self.frames:
+            frame.gpu_start_ns, frame.gpu_end_ns = self.submission.gpu_start_ns, self.submission.gpu_end_ns
+
+    def settle(self, heir: Presentation | None) -> list[Frame]:
+        """Return the frames whose fate is that of this picture, with their display time.
+
+        Args:
+            heir: the next picture, to which a picture that was thrown away hands on what it does not replace.
+        """
+        frames = [*self.inherited, *self.frames]
+        if self.fate is Fate.DISPLAYED:
+            for frame in frames:
+                frame.displayed_ns, frame.display_time_source = self.displayed_ns, self.source
+        elif heir is not None:
+            replaced = {frame.source_index for frame in heir.frames}
+            heir.inherited += [frame for frame in frames if frame.source_index not in replaced]
+            frames = [frame for frame in frames if frame.source_index in replaced]
+        return frames
 
 
 def best_source(device: Device) -> DisplayTimeSource:
@@ -125,7 +159,7 @@ class AcquireReturns:
 def stamp_call_return(presentation: Presentation) -> None:
     """Give a presentation the last rung: it was shown some time after its present call returned."""
     presentation.source = DisplayTimeSource.CALL_RETURN
-    presentation.displayed_ns = presentation.frame.present_return_ns
+    presentation.displayed_ns = presentation.return_ns
 
 
 class DisplayWatcher:

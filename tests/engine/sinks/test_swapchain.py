@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,11 @@ from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
 from app.engine.frame import Frame
 from app.engine.sinks.sink import Settled, SinkRequest
 from app.engine.sinks.swapchain import SwapchainSink, open_swapchain_sink
-from app.engine.vulkan.results import DEVICE_LOST, VulkanError
+from app.engine.vulkan.results import DEVICE_LOST, OUT_OF_DATE, VulkanError
 from app.engine.vulkan.surface import WindowClosedError
 from tests.engine.vulkan import reference
 from tests.engine.vulkan.conftest import read_png
+from tests.engine.vulkan.faults import answering, replaced
 from tests.support.flat_resources import assert_resources_stay_flat
 from tests.support.window_owner import WindowOwner
 from tests.support.x_server import XServer
@@ -39,12 +40,13 @@ def open_sink() -> Iterator[OpenSink]:
     """Opens sinks with the validation layer; at the end each is closed, empty and without a validation message."""
     opened: list[SwapchainSink] = []
 
-    def open_one(spec: HeadlessSpec | X11Spec, request: SinkRequest = FIFO) -> SwapchainSink:
-        sink = open_swapchain_sink(spec, request, validation=True, device="")
+    def open_one(spec: HeadlessSpec | X11Spec, request: SinkRequest = FIFO, tiles: int = 1) -> SwapchainSink:
+        sink = open_swapchain_sink(spec, request, validation=True, device="", tiles=tiles)
         opened.append(sink)
-        sink.prepare(FORM, SLOTS)
-        for slot in range(SLOTS):
-            sink.upload(PICTURE, slot)
+        for tile in range(tiles):
+            sink.prepare(FORM, SLOTS, tile)
+            for slot in range(SLOTS):
+                sink.upload(PICTURE, slot, tile)
         return sink
 
     yield open_one
@@ -71,7 +73,7 @@ def show(sink: SwapchainSink, count: int, first_id: int = 0) -> list[Settled]:
         frame = Frame()
         frame.reset(frame_id)
         frame.slot = frame_id % SLOTS
-        sink.present(frame, image)
+        sink.present([frame], image)
         settled += sink.collect()
     return [*settled, *sink.drain(time.monotonic_ns() + 5 * SECOND_NS)]
 
@@ -95,6 +97,62 @@ def test_every_frame_settles_once_in_order_with_stamps_in_pipeline_order(open_si
         assert frame.displayed_ns >= frame.present_call_ns
         assert frame.display_time_source == DisplayTimeSource.PRESENT_FENCE
         assert frame.refreshes == -1
+
+
+def present_tiles(sink: SwapchainSink, frame_id: int, tiles: Sequence[int]) -> None:
+    """Present a picture with one new frame in each of these tiles."""
+    image = sink.acquire(time.monotonic_ns() + 5 * SECOND_NS)
+    assert image is not None
+    frames = [Frame(frame_id) for _ in tiles]
+    for tile, frame in zip(tiles, frames, strict=True):
+        frame.source_index, frame.slot = tile, frame_id % SLOTS
+    sink.present(frames, image)
+
+
+def test_every_frame_of_a_picture_settles_with_the_stamps_of_the_picture(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48), tiles=3)
+    shown = [(0, 1, 2), (1,), (0, 2), (2,)]
+    for frame_id, tiles in enumerate(shown):
+        present_tiles(sink, frame_id, tiles)
+    settled = sink.drain(time.monotonic_ns() + 5 * SECOND_NS)
+    assert [(each.frame.frame_id, each.frame.source_index) for each in settled] == [
+        (frame_id, tile) for frame_id, tiles in enumerate(shown) for tile in tiles
+    ]
+    stamps = {each.frame.frame_id: each.frame for each in settled}
+    for frame, fate in settled:
+        assert fate is Fate.DISPLAYED
+        other = stamps[frame.frame_id]
+        assert frame.displayed_ns == other.displayed_ns >= frame.present_call_ns == other.present_call_ns
+        assert NO_STAMP_NS < frame.gpu_start_ns == other.gpu_start_ns
+
+
+def test_a_refused_picture_hands_its_frames_on_to_the_next_that_does_not_replace_them(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48), tiles=2)
+    present_tiles(sink, 0, (0, 1))
+    with replaced(sink._device.functions, "vkQueuePresentKHR", answering(OUT_OF_DATE)):
+        present_tiles(sink, 1, (0, 1))
+    present_tiles(sink, 2, (1,))
+    fates = {
+        (each.frame.frame_id, each.frame.source_index): each.fate
+        for each in sink.drain(time.monotonic_ns() + 5 * SECOND_NS)
+    }
+    assert fates == {
+        (0, 0): Fate.DISPLAYED,
+        (0, 1): Fate.DISPLAYED,
+        (1, 0): Fate.DISPLAYED,
+        (1, 1): Fate.COMPOSITOR_DISCARDED,
+        (2, 1): Fate.DISPLAYED,
+    }
+    assert sink.pending() == []
+
+
+def test_the_last_picture_refused_settles_at_the_end_without_an_heir(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48), tiles=2)
+    present_tiles(sink, 0, (0, 1))
+    with replaced(sink._device.functions, "vkQueuePresentKHR", answering(OUT_OF_DATE)):
+        present_tiles(sink, 1, (1,))
+    settled = sink.drain(time.monotonic_ns() + 5 * SECOND_NS)
+    assert [each.fate for each in settled] == [Fate.DISPLAYED, Fate.DISPLAYED, Fate.COMPOSITOR_DISCARDED]
 
 
 def test_the_sink_says_what_was_granted_and_why(open_sink: OpenSink) -> None:
@@ -291,7 +349,7 @@ def test_a_window_destroyed_between_acquire_and_present_is_no_crash(
     frame.slot = 0
 
     def go_on() -> None:
-        sink.present(frame, image)
+        sink.present([frame], image)
         show_until_it_fails(sink, 4)
 
     with pytest.raises(SinkError, match="window"):
@@ -369,13 +427,10 @@ def test_a_driver_without_any_display_timing_gives_call_returns_and_no_gpu_times
 def test_a_lost_device_is_an_error_that_says_so_and_closing_still_works(open_sink: OpenSink, call: str) -> None:
     sink = open_sink(HeadlessSpec(64, 48))
     show(sink, 3)
-    functions = sink._device.functions
-    real = getattr(functions, call)
-    setattr(functions, call, lambda *_arguments: DEVICE_LOST)
-    with pytest.raises(VulkanError, match="DEVICE_LOST; restart the engine") as caught:
+    lost = replaced(sink._device.functions, call, lambda _real: lambda *_arguments: DEVICE_LOST)
+    with lost, pytest.raises(VulkanError, match="DEVICE_LOST; restart the engine") as caught:
         show(sink, 1, first_id=3)
     assert caught.value.is_device_lost
-    setattr(functions, call, real)
 
 
 def test_another_thread_uploads_while_frames_are_presented(open_sink: OpenSink) -> None:

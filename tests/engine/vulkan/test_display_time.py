@@ -3,9 +3,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.core.clock import NO_STAMP_NS
-from app.core.vocabulary import DisplayTimeSource
+from app.core.vocabulary import DisplayTimeSource, Fate
 from app.engine.frame import Frame
 from app.engine.vulkan.display_time import WAIT_SLICE_NS, AcquireReturns, DisplayWatcher, Presentation
 from app.engine.vulkan.results import DEVICE_LOST, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT
@@ -30,9 +32,38 @@ class FakeDevice:
 
 
 def presentation(present_return_ns: int, present_id: int = 0) -> Presentation:
-    frame = Frame()
-    frame.present_return_ns = present_return_ns
-    return Presentation(frame, None, None, present_id, None)  # type: ignore[arg-type]  # no GPU work belongs to it
+    made = Presentation([Frame()], None, None, present_id, None)  # type: ignore[arg-type]  # no GPU work belongs to it
+    made.return_ns = present_return_ns
+    return made
+
+
+def picture(*tiles: int) -> Presentation:
+    frames = [Frame(tile) for tile in tiles]
+    for tile, frame in zip(tiles, frames, strict=True):
+        frame.source_index = tile
+    return Presentation(frames, None, None, 0, None)  # type: ignore[arg-type]  # no GPU work belongs to it
+
+
+@given(st.lists(st.tuples(st.sets(st.integers(0, 3), min_size=1), st.booleans()), min_size=1, max_size=12))
+def test_a_frame_is_lost_only_to_a_newer_one_of_its_tile_and_no_frame_is_forgotten(
+    pictures: list[tuple[set[int], bool]],
+) -> None:
+    presented = [picture(*sorted(tiles)) for tiles, _ in pictures]
+    settled: dict[int, tuple[int, Fate]] = {}
+    for index, (each, (_, shown)) in enumerate(zip(presented, pictures, strict=True)):
+        each.fate = Fate.DISPLAYED if shown else Fate.COMPOSITOR_DISCARDED
+        each.displayed_ns = 1_000 * (index + 1)
+        for frame in each.settle(presented[index + 1] if index + 1 < len(presented) else None):
+            assert id(frame) not in settled
+            settled[id(frame)] = (index, each.fate)
+    for index, each in enumerate(presented):
+        for frame in each.frames:
+            at, fate = settled[id(frame)]
+            followers = [n for n in range(index + 1, len(pictures)) if frame.source_index in pictures[n][0]]
+            shown_at = next((n for n in range(index, len(pictures)) if pictures[n][1]), len(pictures))
+            lost = shown_at >= (followers[0] if followers else len(pictures))
+            assert fate is (Fate.COMPOSITOR_DISCARDED if lost else Fate.DISPLAYED)
+            assert lost or (at == shown_at and frame.displayed_ns == 1_000 * (shown_at + 1))
 
 
 @pytest.mark.parametrize("images", [2, 3, 4, 6])
