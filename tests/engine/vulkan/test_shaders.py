@@ -10,17 +10,19 @@ import pytest
 from app.engine.vulkan.shaders import shader_folder
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = sorted(path for path in shader_folder().iterdir() if path.suffix in (".vert", ".frag"))
+STAGES = (".vert", ".frag", ".comp")
+SOURCES = sorted(path for path in shader_folder().iterdir() if path.suffix in STAGES)
+PARTS = sorted(shader_folder().glob("*.glsl"))
 
 
 def test_there_are_shaders() -> None:
-    assert [path.name for path in SOURCES] == ["convert.frag", "convert.vert"]
+    assert {path.name for path in SOURCES} >= {"convert.frag", "convert.vert", "interpolation_blend.comp"}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_the_compiled_shader_was_made_from_its_source(source: Path) -> None:
     recorded = dict(line.split()[::-1] for line in (shader_folder() / "SHA256SUMS").read_text().splitlines())
-    for path in (source, source.with_name(f"{source.name}.spv")):
+    for path in (source, source.with_name(f"{source.name}.spv"), *PARTS):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         assert recorded[path.name] == digest, "run packaging/compile_shaders.sh"
 

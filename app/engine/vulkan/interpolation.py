@@ -1,0 +1,360 @@
+"""Frame interpolation: makes up the picture between two others, by mixing them or by following what moves.
+
+`blend` mixes: (1 − phase) · earlier + phase · later, sample by sample. `motion` finds where blocks of luma have gone
+and takes every sample from its place in both pictures; where nothing fits, at a cut above all, it mixes as `blend`
+does. assets/shaders/interpolation.glsl lists the passes.
+
+The result lies in a buffer with the planes of the picture format, just as a staging slot does, and is shown the same
+way. So nothing is asked of the device beyond Vulkan's floor: no storage image of a format that some drivers lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Final, Literal, NamedTuple
+
+from app.core.clock import NO_STAMP_NS
+from app.engine.picture import PictureFormat
+from app.engine.vulkan import api
+from app.engine.vulkan.api import Handle, Struct, ffi, lib
+from app.engine.vulkan.device import Device
+from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.instance import enumerate_items
+from app.engine.vulkan.interpolation_layout import (
+    SEARCH_RADIUS,
+    TALLY_WORDS,
+    InterpolationLayout,
+    MadePlane,
+    lay_out,
+)
+from app.engine.vulkan.interpolation_objects import (
+    CONSTANT_WORDS,
+    Constant,
+    DeviceBuffer,
+    PassObjects,
+    create_compute_pipeline,
+)
+from app.engine.vulkan.memory import DeviceImage
+from app.engine.vulkan.results import SUCCESS
+
+InterpolationKind = Literal["blend", "motion"]
+
+GROUP_SIDE: Final = 8
+"""Invocations of a workgroup across and down, in every shader but the search: it has a workgroup for each block."""
+
+
+class MadePicture(NamedTuple):
+    """A made-up picture, to be copied into plane images as from a staging slot.
+
+    Attributes:
+        buffer: `VkBuffer`. regions: `VkBufferImageCopy[planes]`.
+    """
+
+    buffer: Handle
+    regions: Struct
+
+
+class Pass(NamedTuple):
+    """One dispatch: pipeline, push constants without the phase, workgroups across, down and deep."""
+
+    pipeline: Handle
+    constants: Struct
+    groups: tuple[int, int, int]
+
+
+Step = tuple[Pass, ...]
+"""Passes that may run side by side; the next step needs what they write."""
+
+
+def interpolation_unavailable(device: Device, picture_format: PictureFormat) -> str:
+    """Return why pictures of this format cannot be made up on this device, or ""."""
+    families = enumerate_items(
+        "VkQueueFamilyProperties",
+        lambda count, out: lib.vkGetPhysicalDeviceQueueFamilyProperties(device.physical.handle, count, out),
+        "vkGetPhysicalDeviceQueueFamilyProperties",
+    )
+    if not families[device.family.index].queueFlags & api.vk.VK_QUEUE_COMPUTE_BIT:
+        return f"the graphics queue of {device.physical.name} does not run compute shaders"
+    properties = ffi.new("VkPhysicalDeviceProperties *")
+    lib.vkGetPhysicalDeviceProperties(device.physical.handle, properties)
+    needed, limit = max(lay_out(picture_format).buffer_bytes), int(properties.limits.maxStorageBufferRange)
+    if needed > limit:
+        return (
+            f"a picture of {picture_format.width}×{picture_format.height} needs a buffer of {needed} bytes and "
+            f"{device.physical.name} allows {limit}"
+        )
+    return ""
+
+
+class Interpolator:
+    """Makes up pictures of one format. All methods belong to the present thread.
+
+    Every recording uses the same buffers: barriers keep apart what runs one after another in a queue.
+
+    Args:
+        pictures: plane images of every picture that `record` may be told of by its index.
+        frames_in_flight: how many recordings have time stamps of their own.
+
+    Attributes:
+        made: where the made-up picture lies after the passes that `record` records.
+
+    Raises:
+        SinkError: out of memory. `interpolation_unavailable` is to be asked first.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        clock: GpuClock,
+        picture_format: PictureFormat,
+        pictures: Sequence[Sequence[DeviceImage]],
+        frames_in_flight: int,
+    ) -> None:
+        self._device = device
+        self._functions = device.functions
+        self._clock = clock
+        self._format = picture_format
+        self._layout = lay_out(picture_format)
+        self._pipelines: list[Handle] = []
+        with ExitStack() as stack:
+            self._buffers = self._make_buffers(stack)
+            self._objects = PassObjects(device, pictures, self._buffers)
+            stack.callback(self._objects.close)
+            stack.callback(self._close_pipelines)
+            self._steps: dict[InterpolationKind, tuple[Step, ...]] = {
+                "blend": (self._plane_step("interpolation_blend.comp"),),
+                "motion": (*self._motion_steps(), self._plane_step("interpolation_compensate.comp")),
+            }
+            self._queries = self._make_queries(stack, frames_in_flight)
+            self._parts = stack.pop_all()
+        self.made = MadePicture(self._buffers[-1].handle, _copy_regions(picture_format, self._layout))
+        self._sets = ffi.new("VkDescriptorSet[3]", [self._objects.buffer_set] * 3)
+        self._phase = ffi.new("float[1]")
+        self._ticks = ffi.new("uint64_t[2]")
+        self._barrier_info = _memory_barrier()
+
+    def record(
+        self,
+        command_buffer: Handle,
+        frame_in_flight: int,
+        pair: tuple[int, int],
+        phase: float,
+        kind: InterpolationKind,
+    ) -> None:
+        """Record the making of the picture between two others; transfers recorded after it may read `made`.
+
+        The plane images are in SHADER_READ_ONLY_OPTIMAL layout then, written by transfers recorded before.
+
+        Args:
+            frame_in_flight: whose time stamps to take, 0 … frames_in_flight − 1.
+            pair: indices of the earlier and the later of `pictures`.
+            phase: place between the two, 0 at the earlier, 1 at the later.
+        """
+        self._stamp(command_buffer, frame_in_flight, 0)
+        self._barrier(command_buffer)
+        if kind == "motion":
+            tally = self._buffers[2].handle
+            self._functions.vkCmdFillBuffer(command_buffer, tally, 0, 4 * TALLY_WORDS, 0)
+        self._bind(command_buffer, pair, phase)
+        for step in self._steps[kind]:
+            for each in step:
+                self._dispatch(command_buffer, each)
+            self._barrier(command_buffer)
+        self._stamp(command_buffer, frame_in_flight, 1)
+
+    def gpu_time_ns(self, frame_in_flight: int) -> int:
+        """Return how long the GPU took for the passes last recorded there, `NO_STAMP_NS` where it cannot say.
+
+        To be asked after the frame's fence has signalled and before its next recording.
+        """
+        if self._queries is None:
+            return NO_STAMP_NS
+        code = self._functions.vkGetQueryPoolResults(
+            self._device.handle, self._queries, 2 * frame_in_flight, 2, 16, self._ticks, 8,
+            api.vk.VK_QUERY_RESULT_64_BIT,
+        )  # fmt: skip
+        if code != SUCCESS:
+            return NO_STAMP_NS
+        return self._clock.monotonic_ns(self._ticks[1]) - self._clock.monotonic_ns(self._ticks[0])
+
+    def close(self) -> None:
+        """Free everything; the GPU must be done with it. A second call does nothing."""
+        self._parts.close()
+
+    def _make_buffers(self, stack: ExitStack) -> list[DeviceBuffer]:
+        vk, buffers = api.vk, []
+        extra = (0, 0, vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT, vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT)
+        for size_bytes, usage in zip(self._layout.buffer_bytes, extra, strict=True):
+            buffers.append(DeviceBuffer(self._device, size_bytes, vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | usage))
+            stack.callback(buffers[-1].close)
+        return buffers
+
+    def _make_queries(self, stack: ExitStack, frames_in_flight: int) -> Handle | None:
+        if self._clock.unavailable:
+            return None
+        info = api.struct(
+            "VkQueryPoolCreateInfo", queryType=api.vk.VK_QUERY_TYPE_TIMESTAMP, queryCount=2 * frames_in_flight
+        )
+        queries = self._device.create("QueryPool", info)
+        stack.callback(self._device.destroy, "QueryPool", queries)
+        return queries
+
+    def _pipeline(self, shader: str, constants: dict[int, Constant]) -> Handle:
+        pipeline = create_compute_pipeline(self._device, self._objects.layout, shader, constants)
+        self._pipelines.append(pipeline)
+        return pipeline
+
+    def _close_pipelines(self) -> None:
+        for pipeline in self._pipelines:
+            self._device.destroy("Pipeline", pipeline)
+
+    def _motion_steps(self) -> list[Step]:
+        """Return the steps from the pictures to a vector a block: the pyramid upwards, the vectors downwards."""
+        levels = self._layout.levels
+        scale: dict[int, Constant] = {0: _luma_scale(self._format)}
+        luma, trust = (self._pipeline(f"interpolation_{name}.comp", scale) for name in ("luma", "trust"))
+        search = self._pipeline("interpolation_search.comp", {0: SEARCH_RADIUS})
+        halve, refine, smooth = (
+            self._pipeline(f"interpolation_{name}.comp", {}) for name in ("halve", "refine", "smooth")
+        )
+        coarsest = len(levels) - 1
+        passes = [self._level_pass(luma, 0, deep=2)]
+        passes += [self._level_pass(halve, level, deep=2) for level in range(1, len(levels))]
+        passes.append(Pass(search, self._level_constants(coarsest), (*levels[coarsest].blocks, 1)))
+        passes.append(self._block_pass(smooth, coarsest))
+        for level in reversed(range(coarsest)):
+            passes += [self._block_pass(refine, level), self._block_pass(smooth, level)]
+        passes.append(self._block_pass(trust, 0))
+        return [(each,) for each in passes]
+
+    def _level_pass(self, pipeline: Handle, level: int, deep: int) -> Pass:
+        """Return a pass with an invocation for every word of a level, `deep` times."""
+        size = self._layout.levels[level]
+        return Pass(pipeline, self._level_constants(level), (_groups(size.stride_words), _groups(size.height), deep))
+
+    def _block_pass(self, pipeline: Handle, level: int) -> Pass:
+        across, down = self._layout.levels[level].blocks
+        return Pass(pipeline, self._level_constants(level), (_groups(across), _groups(down), 1))
+
+    def _plane_step(self, shader: str) -> Step:
+        """Return a pass for every plane of the made-up picture."""
+        return tuple(
+            Pass(
+                self._pipeline(shader, _plane_constants(self._format, index)),
+                self._level_constants(0, plane),
+                (_groups(plane.stride_words), _groups(plane.height), 1),
+            )
+            for index, plane in enumerate(self._layout.planes)
+        )
+
+    def _level_constants(self, level: int, plane: MadePlane | None = None) -> Struct:
+        """Return the block `Pass` of assets/shaders/interpolation.glsl up to the phase, int32 words."""
+        layout = self._layout
+        here = layout.levels[level]
+        finer, coarser = layout.levels[max(0, level - 1)], layout.levels[min(level + 1, len(layout.levels) - 1)]
+        words = [
+            here.width, here.height, *here.blocks, here.stride_words, here.first_word, here.first_vector,
+            finer.stride_words, finer.width, finer.height, finer.first_word,
+            coarser.first_vector, *coarser.blocks,
+            layout.pyramid_words, layout.field_vectors,
+            plane.first_word if plane else 0, plane.stride_words if plane else 0,
+        ]  # fmt: skip
+        return ffi.new("int32_t[]", words)
+
+    def _bind(self, command_buffer: Handle, pair: tuple[int, int], phase: float) -> None:
+        vk = api.vk
+        self._sets[0] = self._objects.picture_sets[pair[0]]
+        self._sets[1] = self._objects.picture_sets[pair[1]]
+        self._phase[0] = phase
+        self._functions.vkCmdBindDescriptorSets(
+            command_buffer, vk.VK_PIPELINE_BIND_POINT_COMPUTE, self._objects.layout, 0, 3, self._sets, 0, ffi.NULL
+        )
+        self._functions.vkCmdPushConstants(
+            command_buffer, self._objects.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 4 * (CONSTANT_WORDS - 1), 4,
+            self._phase,
+        )  # fmt: skip
+
+    def _dispatch(self, command_buffer: Handle, each: Pass) -> None:
+        vk, functions = api.vk, self._functions
+        functions.vkCmdBindPipeline(command_buffer, vk.VK_PIPELINE_BIND_POINT_COMPUTE, each.pipeline)
+        functions.vkCmdPushConstants(
+            command_buffer, self._objects.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, 4 * (CONSTANT_WORDS - 1),
+            each.constants,
+        )  # fmt: skip
+        functions.vkCmdDispatch(command_buffer, *each.groups)
+
+    def _barrier(self, command_buffer: Handle) -> None:
+        """Let what comes after see what was written before, and overwrite what was read before."""
+        vk = api.vk
+        work = vk.VK_PIPELINE_STAGE_TRANSFER_BIT | vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
+        # Plane images come out of the copy by way of a barrier towards the fragment shader; this one follows on it.
+        before = work | vk.VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT
+        self._functions.vkCmdPipelineBarrier(
+            command_buffer, before, work, 0, 1, self._barrier_info, 0, ffi.NULL, 0, ffi.NULL
+        )
+
+    def _stamp(self, command_buffer: Handle, frame_in_flight: int, which: int) -> None:
+        """Write the start (0) or end (1) stamp; the start also resets both."""
+        if self._queries is None:
+            return
+        vk, first = api.vk, 2 * frame_in_flight
+        stage = vk.VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT
+        if which == 0:
+            self._functions.vkCmdResetQueryPool(command_buffer, self._queries, first, 2)
+        self._functions.vkCmdWriteTimestamp(command_buffer, stage, self._queries, first + which)
+
+
+def _groups(invocations: int) -> int:
+    return -(-invocations // GROUP_SIDE)
+
+
+def _luma_scale(picture_format: PictureFormat) -> float:
+    """Return the factor from a luma sample as a texture gives it to steps of 8 bits."""
+    if picture_format.bit_depth == 8:
+        return 255.0
+    unused_bits = 8 if picture_format.high_aligned else picture_format.bit_depth - 8
+    return float(65535 / (1 << unused_bits))
+
+
+def _plane_constants(picture_format: PictureFormat, plane: int) -> dict[int, Constant]:
+    """Return the specialisation constants of assets/shaders/interpolation_plane.glsl and of the compensation."""
+    if picture_format.bit_depth == 8:
+        top_code = 255.0
+    else:
+        top_code = 65535.0 if picture_format.high_aligned else float(2**picture_format.bit_depth - 1)
+    constants: dict[int, Constant] = {
+        0: plane,
+        1: picture_format.components(plane),
+        2: picture_format.bytes_per_sample,
+        3: top_code,
+    }
+    if plane > 0:
+        constants |= {4: picture_format.chroma_shift_x, 5: picture_format.chroma_shift_y}
+    return constants
+
+
+def _copy_regions(picture_format: PictureFormat, layout: InterpolationLayout) -> Struct:
+    regions = []
+    for index, plane in enumerate(layout.planes):
+        width, height = picture_format.plane_size(index)
+        regions.append(
+            api.struct(
+                "VkBufferImageCopy",
+                bufferOffset=4 * plane.first_word,
+                bufferRowLength=plane.stride_words * plane.texels_per_word,
+                imageSubresource={"aspectMask": api.vk.VK_IMAGE_ASPECT_COLOR_BIT, "layerCount": 1},
+                imageExtent={"width": width, "height": height, "depth": 1},
+            )
+        )
+    return api.array("VkBufferImageCopy", regions)
+
+
+def _memory_barrier() -> Struct:
+    vk = api.vk
+    written = vk.VK_ACCESS_TRANSFER_WRITE_BIT | vk.VK_ACCESS_SHADER_WRITE_BIT
+    return api.struct(
+        "VkMemoryBarrier",
+        srcAccessMask=written,
+        dstAccessMask=written | vk.VK_ACCESS_TRANSFER_READ_BIT | vk.VK_ACCESS_SHADER_READ_BIT,
+    )
