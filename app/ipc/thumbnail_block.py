@@ -169,6 +169,11 @@ class ThumbnailReader:
         """Tell the engine how many clients look on; at 0 it makes no thumbnails."""
         self._words[_VIEWERS_WORD] = count
 
+    @property
+    def published(self) -> int:
+        """Serial of the newest thumbnail; 0 when there has been none."""
+        return self._words[_PUBLISHED_WORD]
+
     def newest(self, after_serial: int) -> Thumbnail | None:
         """Return the newest thumbnail if it is newer than `after_serial`; never waits.
 

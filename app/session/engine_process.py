@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,13 +16,11 @@ from app.ipc.channel import Channel, ChannelClosedError, ParentEnd
 from app.ipc.frame_ring import FrameRingReader, ring_bytes
 from app.ipc.messages import Message, ToEngine
 from app.ipc.shared_block import SharedBlock
-from app.session.child_python import module_command, module_environment
+from app.session.child_python import exit_text, inherited_descriptors, module_command, start_child
 from app.session.engine_log import EngineLog
 
 TERMINATE_WAIT_S: Final = 1.0
 """How long an engine that did not end by itself may take over SIGTERM before it is killed."""
-
-_CREATE_NEW_PROCESS_GROUP: Final = 0x200  # subprocess.CREATE_NEW_PROCESS_GROUP exists on Windows only
 
 
 class EngineProcess:
@@ -48,7 +44,12 @@ class EngineProcess:
         self._sender.start()
 
     @classmethod
-    def spawn(cls, log_path: Path | None = None, command: Sequence[str] | None = None) -> EngineProcess:
+    def spawn(
+        cls,
+        log_path: Path | None = None,
+        command: Sequence[str] | None = None,
+        thumbnails: SharedBlock | None = None,
+    ) -> EngineProcess:
         """Start an engine process.
 
         It leads a session of its own, so that Ctrl+C in a terminal reaches this process only and the run can end in
@@ -57,6 +58,7 @@ class EngineProcess:
         Args:
             log_path: where its standard error is copied; None keeps only the last lines in memory.
             command: another program that speaks the protocol; `--channel` and `--ring` are added to it.
+            thumbnails: block that the engine fills for the preview stream, given as `--thumbnails`; stays the caller's.
 
         Raises:
             EngineError: the process could not be started.
@@ -64,8 +66,12 @@ class EngineProcess:
         block = SharedBlock.create(ring_bytes())
         end = ParentEnd()
         arguments = [*(command or module_command("app.engine")), "--channel", end.handle, "--ring", block.handle]
+        blocks = [block]
+        if thumbnails is not None:
+            arguments += ["--thumbnails", thumbnails.handle]
+            blocks.append(thumbnails)
         try:
-            process = _popen(arguments, (*end.inherited, *([block.descriptor] if block.descriptor is not None else [])))
+            process = start_child(arguments, (*end.inherited, *inherited_descriptors(*blocks)))
         except OSError as error:
             block.close()
             if end.inherited:
@@ -125,7 +131,7 @@ class EngineProcess:
     def describe_end(self) -> str:
         """Return how the process ended, with its last words: `the engine ended by signal 9 (SIGKILL)`."""
         code = self._process.poll()
-        how = "is still running" if code is None else _exit_text(code)
+        how = "is still running" if code is None else exit_text(code)
         self.log.join(1.0)
         last = [line for line in self.log.last_lines() if line.strip()][-1:]
         return f"the engine {how}" + "".join(f"; its last words: {line}" for line in last)
@@ -142,34 +148,6 @@ class EngineProcess:
         with contextlib.suppress(ChannelClosedError):
             while (message := self._outgoing.get()) is not None:
                 self._channel.send(message)
-
-
-def _popen(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
-    # faulthandler puts the stack of a crash in a driver's C code into the log.
-    environment = {**module_environment(), "PYTHONFAULTHANDLER": "1"}
-    if sys.platform == "win32":
-        return subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
-            creationflags=_CREATE_NEW_PROCESS_GROUP,
-        )  # fmt: skip
-    return subprocess.Popen(
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,  # stdout belongs to this process's result (`--json -`)
-        stderr=subprocess.PIPE,
-        env=environment,
-        pass_fds=inherited,
-        start_new_session=True,
-    )
-
-
-def _exit_text(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        return f"ended by signal {-code} ({signal.Signals(-code).name})"
-    except ValueError:
-        return f"ended by signal {-code}"
 
 
 def _release(block: SharedBlock) -> None:
