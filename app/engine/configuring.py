@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from app.config.editing import changed_options
 from app.config.options import Effect, option
 from app.config.veoconfig import VeoConfig
-from app.core.vocabulary import LatencyMode
+from app.core.vocabulary import Governor
+from app.engine.lane import Lane
 from app.engine.sinks.sink import Sink, SinkRequest
-from app.engine.stages import Stages
+from app.engine.stages import Rate
+from app.ipc.messages import GovernorReadings
 
-_SINK_KEYS: Final = frozenset({"present_mode", "min_image_count"})
+_SINK_KEYS: Final = frozenset({"present_mode", "min_image_count", "command_buffers"})
 _NEXT_FRAME: Final = "next frame"
 _RECORDED: Final = "kept in the file; nothing in this version acts on it"
-_EXTRA_SLOTS: Final = 4
-"""Staging slots beside queue and images: one being filled, one in the scheduler's hand, two of slack."""
+
+
+class Pipeline:
+    """The stages that a configuration acts on, beside the present loop; present thread."""
+
+    def __init__(self, sink: Sink, lanes: Sequence[Lane]) -> None:
+        self.sink = sink
+        self._lanes = lanes
+
+    def configure(self, config: VeoConfig) -> None:
+        """Set queue depths, overflow policy and rate; they act at once."""
+        for lane in self._lanes:
+            stages = lane.stages
+            stages.configure_queues(config.nvdec_queue_depth, config.frame_queue_depth, config.overflow_policy)
+            stages.grow_slots(self.sink.info.image_count)
+            stages.rate = Rate(config.preview_fps, Governor.PREVIEW_FPS)
+
+    def note_readings(self, readings: GovernorReadings) -> None:
+        """Let the governors know what the session measured."""
 
 
 def sink_request(config: VeoConfig) -> SinkRequest:
@@ -23,18 +43,7 @@ def sink_request(config: VeoConfig) -> SinkRequest:
     return SinkRequest(config.present_mode, config.min_image_count, config.command_buffers)
 
 
-def slots_needed(config: VeoConfig, image_count: int) -> int:
-    """Return the number of staging slots with which no stage ever waits for one in normal running."""
-    return config.frame_queue_depth + image_count + _EXTRA_SLOTS
-
-
-def configure_stages(config: VeoConfig, stages: Stages) -> None:
-    """Set queue depths, overflow policy and preview rate; they act at once."""
-    stages.configure_queues(config.nvdec_queue_depth, config.frame_queue_depth, config.overflow_policy)
-    stages.preview_hz = config.preview_fps
-
-
-def apply_change(old: VeoConfig, new: VeoConfig, sink: Sink, stages: Stages) -> dict[str, str]:
+def apply_change(old: VeoConfig, new: VeoConfig, pipeline: Pipeline) -> dict[str, str]:
     """Put `new` into force and return when each changed key acts; present thread only.
 
     The caller puts the keys that the scheduler reads itself (latency) into force by using `new` from now on.
@@ -43,11 +52,10 @@ def apply_change(old: VeoConfig, new: VeoConfig, sink: Sink, stages: Stages) -> 
         SinkError: the sink could not be rebuilt.
     """
     changed = changed_options(old, new)
-    rebuild_text = ""
+    rebuild_text = _NEXT_FRAME
     if _SINK_KEYS & changed.keys():
-        sink.rebuild(sink_request(new))
-        rebuild_text = f"swapchain rebuilt in {sink.info.rebuild_ms or 0.0:.1f} ms"
-    configure_stages(new, stages)
+        rebuild_text = _change_sink(pipeline.sink, sink_request(new))
+    pipeline.configure(new)
     return {key: _effect_text(key, rebuild_text) for key in changed}
 
 
@@ -56,17 +64,15 @@ def changes_for_message(old: VeoConfig, new: VeoConfig) -> dict[str, list[Any]]:
     return {key: list(pair) for key, pair in changed_options(old, new).items()}
 
 
-def unbuilt_notice(config: VeoConfig) -> str:
-    """Return what of a configuration this version cannot do and does otherwise, or ""."""
-    if config.latency_mode is LatencyMode.BALANCED:
-        return "latency_mode BALANCED is not in this version: LOW_JITTER with the full render_latency_ms is used"
-    return ""
+def _change_sink(sink: Sink, request: SinkRequest) -> str:
+    before = sink.info.rebuilds
+    sink.rebuild(request)
+    if sink.info.rebuilds == before:
+        return "next frame, without a rebuild of the swapchain"
+    return f"swapchain rebuilt in {sink.info.rebuild_ms or 0.0:.1f} ms"
 
 
 def _effect_text(key: str, rebuild_text: str) -> str:
     if key in _SINK_KEYS:
         return rebuild_text
-    entry = option(key)
-    if entry.effect is Effect.RECORD or not entry.acts:
-        return _RECORDED
-    return _NEXT_FRAME
+    return _RECORDED if option(key).effect in (Effect.RECORD, Effect.PRIVILEGED) else _NEXT_FRAME

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from app.config.source_text import parse_source
-from app.config.veoconfig import config_from_object
+from app.config.veoconfig import VeoConfig, config_from_object
 from app.core.errors import VeoTunerError
-from app.engine.configuring import sink_request, unbuilt_notice
+from app.engine.configuring import Pipeline, sink_request
+from app.engine.control import Control
 from app.engine.doorbell import Doorbell
 from app.engine.inbox import Inbox
+from app.engine.lane import Lane, timing_of
 from app.engine.outbox import Outbox
-from app.engine.present_loop import ParentLink, PresentLoop
+from app.engine.present_loop import Output, PresentLoop
 from app.engine.sinks.opening import open_sink
+from app.engine.sinks.sink import Sink
 from app.engine.sources.opening import open_source
+from app.engine.sources.source import Source
 from app.engine.stages import Stages
 from app.engine.status import StatusReporter
 from app.ipc.channel import Channel
@@ -51,30 +58,51 @@ def run_engine(start: StartRun, channel: Channel, ring: FrameRingWriter) -> int:
 def _run(start: StartRun, channel: Channel, ring: FrameRingWriter, outbox: Outbox) -> None:
     config = config_from_object(start.config)
     with contextlib.ExitStack() as stack:
-        source = open_source(parse_source(start.sources[0]))
-        stack.callback(source.close)
-        sink, notice = open_sink(start.sink, sink_request(config), validation=start.validation, device=start.device)
+        sources = [_open_source(text, stack) for text in start.sources]
+        request = sink_request(config)
+        sink, notice = open_sink(
+            start.sink, request, validation=start.validation, device=start.device, tiles=len(sources)
+        )
         stack.callback(sink.close)
         doorbell = Doorbell()
-        link = ParentLink(Inbox(channel, doorbell), outbox, ring)
-        stages = Stages(source, sink, doorbell, config.nvdec_queue_depth)
-        loop = PresentLoop(source, sink, stages, link, doorbell, config, start.config_serial)
-        outbox.post(EngineReady(source.info, sink.info))
-        for text in filter(None, (notice, unbuilt_notice(config))):
-            outbox.post(EngineEvent("warning", "engine", text, time.monotonic_ns()))
-        _present(StatusReporter(source, sink, loop, stages, outbox), stages, loop, outbox)
+        inbox = Inbox(channel, doorbell)
+        lanes = _make_lanes(sources, sink, doorbell, config)
+        loop = PresentLoop(lanes, Output(sink, outbox, ring), doorbell)
+        control = Control(loop, Pipeline(sink, lanes), inbox, outbox, config, start.config_serial)
+        outbox.post(EngineReady(sources[0].info, sink.info, [source.info for source in sources[1:]]))
+        if notice:
+            outbox.post(EngineEvent("warning", "engine", notice, time.monotonic_ns()))
+        _present(StatusReporter(sink, loop, outbox), loop, control, outbox)
 
 
-def _present(status: StatusReporter, stages: Stages, loop: PresentLoop, outbox: Outbox) -> None:
+def _open_source(text: str, stack: contextlib.ExitStack) -> Source:
+    source = open_source(parse_source(text))
+    stack.callback(source.close)
+    return source
+
+
+def _make_lanes(sources: Sequence[Source], sink: Sink, doorbell: Doorbell, config: VeoConfig) -> list[Lane]:
+    serials = itertools.count(1)
+    lanes = []
+    for index, source in enumerate(sources):
+        stages = Stages(index, source, sink, doorbell, config.nvdec_queue_depth)
+        lanes.append(Lane(index, source, stages, timing_of(config), serials))
+    return lanes
+
+
+def _present(status: StatusReporter, loop: PresentLoop, control: Control, outbox: Outbox) -> None:
     _quieten_interpreter()
-    stages.start()
+    for lane in loop.lanes:
+        lane.stages.start()
     status.start()
     try:
-        reason = loop.run()
+        reason = control.run()
     finally:
-        left = stages.stop()
+        left: Counter[str] = Counter()
+        for lane in loop.lanes:
+            left.update(lane.stages.stop())
         status.stop()
-    loop.settle_at_end()
+    loop.settle()
     outbox.post(RunFinished(reason, {**left, **loop.stranded()}))
 
 

@@ -59,6 +59,8 @@ class Frame(ctypes.LittleEndianStructure):
         postponed_ns: how much time the stamps leave out already.
         present_number: position among the presents of the run; -1 before.
         interpolation: how to make its picture up; None for a frame that has its own.
+        pinned_by: the newest frame whose interpolation reads this one's slot and is not settled; None without one.
+        extra_slot: a slot that this frame has to give back besides its own, because it was the last to read it; -1.
         plane_set: where the renderer has put its picture already (for an interpolation before it); -1 otherwise.
         breaks_before: how often the source broke off before this frame; break_reason: why it last did, or "".
     """
@@ -109,6 +111,8 @@ class Frame(ctypes.LittleEndianStructure):
     postponed_ns: int
     present_number: int
     interpolation: Interpolation | None
+    pinned_by: Frame | None
+    extra_slot: int
     plane_set: int
     breaks_before: int
     break_reason: str
@@ -142,6 +146,8 @@ class Frame(ctypes.LittleEndianStructure):
         self.postponed_ns = 0
         self.present_number = -1
         self.interpolation = None
+        self.pinned_by = None
+        self.extra_slot = -1
         self.plane_set = -1
         self.breaks_before = 0
         self.break_reason = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from app.core.vocabulary import LOSS_CLASSES, Fate
 from app.engine.frame import Frame
@@ -43,11 +44,29 @@ class Ledger:
         """Number of frames whose fate is open."""
         return self.produced - self._settled
 
-    def publish(self, ring: FrameRingWriter, repeated: int | None, now_ns: int) -> None:
-        """Write the totals into the ring's header as one consistent set; present thread only."""
-        settled = self._settled
-        produced = self.produced  # read once: the decode thread may go on meanwhile
-        ring.write_counters(produced, self.displayed, self._lost, repeated, produced - settled, now_ns)
+    @property
+    def settled(self) -> int:
+        """Number of frames whose fate is known."""
+        return self._settled
+
+    @property
+    def lost(self) -> list[int]:
+        """Losses by class, in the order of `LOSS_CLASSES`; not to be changed."""
+        return self._lost
+
+
+def publish(ledgers: Sequence[Ledger], ring: FrameRingWriter, repeated: int | None, now_ns: int) -> None:
+    """Write the totals of all sources into the ring's header as one consistent set; present thread only."""
+    if len(ledgers) == 1:
+        totals = ledgers[0]
+        settled, displayed, lost = totals.settled, totals.displayed, totals.lost
+        produced = totals.produced  # read once: the decode thread may go on meanwhile
+    else:
+        settled = sum(each.settled for each in ledgers)
+        displayed = sum(each.displayed for each in ledgers)
+        lost = [sum(counts) for counts in zip(*(each.lost for each in ledgers), strict=True)]
+        produced = sum(each.produced for each in ledgers)
+    ring.write_counters(produced, displayed, lost, repeated, produced - settled, now_ns)
 
 
 class FramePool:

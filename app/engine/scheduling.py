@@ -16,7 +16,7 @@ Presenting right on a refresh would race with it. The rest of the refresh is sla
 0.1 ms at the median and 4 ms at the 99.9th percentile under load.
 """
 
-_IN_ORDER: Final = frozenset({PresentMode.FIFO, PresentMode.FIFO_RELAXED})
+IN_ORDER: Final = frozenset({PresentMode.FIFO, PresentMode.FIFO_RELAXED})
 _TOLERANCE_NS: Final = 1_000
 """Two times on the refresh grid are the same refresh when they differ by less: rounding of the grid is 0.5 ns."""
 
@@ -93,6 +93,14 @@ def plan_low_jitter(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: 
     return PRESENT
 
 
+def next_batch(ready_ns: int, window_ns: int) -> int:
+    """Return when a frame that is ready is submitted: the first multiple of the batch window at or after it.
+
+    The grid counts from 0 of CLOCK_MONOTONIC, so that all engines of a machine share it; a window of 0 is no grid.
+    """
+    return ready_ns if window_ns <= 0 else -(-ready_ns // window_ns) * window_ns
+
+
 def is_late(displayed_ns: int, due_ns: int, pacing: Pacing) -> bool:
     """Tell whether a display time lies more than half a refresh behind the due time (`late_shown`)."""
     return displayed_ns - due_ns > pacing.period_ns / 2 + _TOLERANCE_NS
@@ -109,7 +117,7 @@ def predict_flip(now_ns: int, pacing: Pacing, playout: Playout) -> int:
     if pacing.grid is None or pacing.mode is PresentMode.IMMEDIATE:
         return now_ns
     next_ns = pacing.grid.next_after(now_ns)
-    if pacing.mode not in _IN_ORDER or playout.last_flip_ns == NO_STAMP_NS:
+    if pacing.mode not in IN_ORDER or playout.last_flip_ns == NO_STAMP_NS:
         return next_ns
     behind_ns = pacing.grid.nearest(playout.last_flip_ns + round(pacing.grid.period_ns))
     return max(next_ns, behind_ns)
@@ -128,7 +136,7 @@ def note_replaced(flip_ns: int, queued_behind: int, pacing: Pacing, playout: Pla
     A frame that missed its refresh (a slow GPU) pushes back everything queued behind it in a FIFO. Without this the
     queue would stay one longer for good, each frame late, and nothing would be given up to catch up.
     """
-    if pacing.grid is None or pacing.mode not in _IN_ORDER:
+    if pacing.grid is None or pacing.mode not in IN_ORDER:
         return playout
     last_flip_ns = pacing.grid.nearest(flip_ns + round(queued_behind * pacing.grid.period_ns))
     if last_flip_ns <= playout.last_flip_ns + _TOLERANCE_NS:
@@ -143,13 +151,13 @@ def _lead_refreshes(target_ns: int, pacing: Pacing, playout: Playout) -> int:
     refresh sooner and still be shown at its own. That doubles the slack for a late wake-up (on a loaded two-core
     machine 2 % of the frames were late without it) and needs a third image; the time of display is the same.
     """
-    follows = pacing.mode in _IN_ORDER and abs(playout.last_flip_ns + pacing.period_ns - target_ns) < _TOLERANCE_NS
+    follows = pacing.mode in IN_ORDER and abs(playout.last_flip_ns + pacing.period_ns - target_ns) < _TOLERANCE_NS
     return 2 if follows and pacing.image_count > 2 else 1
 
 
 def _is_taken(target_ns: int, pacing: Pacing, playout: Playout) -> bool:
     return (
-        pacing.mode in _IN_ORDER
+        pacing.mode in IN_ORDER
         and playout.last_flip_ns != NO_STAMP_NS
         and target_ns <= playout.last_flip_ns + _TOLERANCE_NS
     )
@@ -158,7 +166,7 @@ def _is_taken(target_ns: int, pacing: Pacing, playout: Playout) -> bool:
 def _plan_unaligned(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: Pacing) -> Decision:
     # A FIFO of unknown phase takes the first refresh after the call. Calling half a refresh early makes that the
     # refresh nearest to the due time.
-    lead_ns = round(pacing.period_ns / 2) if pacing.paces_fifo and pacing.mode in _IN_ORDER else 0
+    lead_ns = round(pacing.period_ns / 2) if pacing.paces_fifo and pacing.mode in IN_ORDER else 0
     if now_ns < due_ns - lead_ns:
         return Decision(Step.WAIT, at_ns=due_ns - lead_ns)
     overdue = now_ns - due_ns > pacing.period_ns / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.core.clock import NO_STAMP_NS, NS_PER_S
@@ -24,8 +25,12 @@ class BreakWatch:
         self._last_arrive_ns = NO_STAMP_NS
         self._last_pts_ns = 0
 
-    def mark(self, frame: Frame, discontinuity: str) -> None:
-        """Note the next frame in order of delivery; `discontinuity` is what the source says of it, or ""."""
+    def mark(self, frame: Frame, discontinuity: str) -> bool:
+        """Note the next frame in order of delivery, and tell whether the source broke off before it.
+
+        Args:
+            discontinuity: what the source says of it, or "".
+        """
         reason = discontinuity or self._stall_before(frame)
         if reason:
             self._breaks += 1
@@ -33,6 +38,7 @@ class BreakWatch:
         frame.breaks_before, frame.break_reason = self._breaks, self._reason
         self._last_arrive_ns = frame.arrive_ns - frame.postponed_ns
         self._last_pts_ns = frame.pts_ns
+        return bool(reason)
 
     def _stall_before(self, frame: Frame) -> str:
         if self._last_arrive_ns == NO_STAMP_NS:
@@ -56,9 +62,13 @@ class SegmentTracker:
 
     Time in a pause is no latency: the source puts its schedule off by the length of the pause, and a frame that was
     held over it has its stamps moved by as much, so that the run goes on as if the clock had stood still.
+
+    Args:
+        serials: gives each segment its serial; shared by all sources of a run, so that none is used twice.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, serials: Iterator[int]) -> None:
+        self._serials = serials
         self.segment = 0
         self.t0_ns = NO_STAMP_NS
         self._first_pts_ns = 0
@@ -110,7 +120,7 @@ class SegmentTracker:
 
     def _begin(self, frame: Frame) -> None:
         self._open = True
-        self.segment += 1
+        self.segment = next(self._serials)
         self.t0_ns = frame.arrive_ns
         self._first_pts_ns = frame.pts_ns
 

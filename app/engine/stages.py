@@ -9,23 +9,30 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
 
 from app.core.clock import NO_STAMP_NS, NS_PER_S
 from app.core.errors import SourceError
-from app.core.records import FLAG_KEY_FRAME
-from app.core.vocabulary import Fate, OverflowPolicy
+from app.core.records import FLAG_INTERPOLATED, FLAG_KEY_FRAME
+from app.core.vocabulary import Fate, Governor, OverflowPolicy
 from app.engine.decimation import Decimator
 from app.engine.doorbell import Doorbell
 from app.engine.frame import Frame
 from app.engine.frame_queue import FrameQueue, SlotPool
 from app.engine.ledger import FramePool, Ledger
-from app.engine.picture import PictureFormat
+from app.engine.picture import Picture, PictureFormat
 from app.engine.segments import BreakWatch
 from app.engine.sinks.sink import Settled, Sink
 from app.engine.sources.source import Delivery, Source
 
 _CLOSE_CHECK_S = 0.2
 """How often a wait looks whether the run has ended, so that no order of ask and close can hang it."""
+
+
+_EXTRA_SLOTS: Final = 5
+"""Staging slots beside queue and images: one being filled, one in the scheduler's hand, one held for an interpolation,
+two of slack."""
 
 
 class FormatHandshake:
@@ -66,30 +73,64 @@ class FormatHandshake:
         self._answered.set()
 
 
+class Rate(NamedTuple):
+    """How many of a source's frames are let through.
+
+    Attributes:
+        hz: wanted rate; 0 for the source's own.
+        governor: who wants it.
+        interpolation: `none`, or how pictures are made up in the place of the frames left out (`blend`, `motion`).
+    """
+
+    hz: float = 0.0
+    governor: Governor = Governor.NONE
+    interpolation: str = "none"
+
+
+class Branch(Protocol):
+    """What is offered every processed picture beside the preview: the encoder, the thumbnails."""
+
+    def offer(self, frame: Frame, picture: Picture) -> None:
+        """Take the picture or leave it, in microseconds; process thread. It may keep `picture`, never `frame`."""
+        ...
+
+
 class Stages:
     """Decode and process threads with their queues; everything the present loop draws from.
+
+    Args:
+        index: number of the source.
+        decode_depth: depth of the decode queue.
 
     Attributes:
         decode_queue, frame_queue: the queues, for configuring and for their lengths.
         aside: frames lost in these stages, settled by the present thread, which alone writes records.
         picture_format: format that the sink is ready for; None before the first picture.
-        preview_hz: wanted preview rate, 0 for the source's own; may be set at any time.
+        rate: how many frames are let through; replaced whole, at any time, by any thread.
+        extra_latency_ns: what governors and interpolation add to the latency; any thread.
+        branches: offered every processed picture; replaced whole.
+        observe_delay: told `arrive − pts` (ns) of each frame, and whether the source broke off before it.
         fault: what ended one of the two threads against its will, raised anew by the present loop; None normally.
         source_failure: text of the error that ended the source, or "".
     """
 
-    def __init__(self, source: Source, sink: Sink, doorbell: Doorbell, decode_depth: int) -> None:
+    def __init__(self, index: int, source: Source, sink: Sink, doorbell: Doorbell, decode_depth: int) -> None:
+        self._index = index
         self._source = source
         self._sink = sink
         self._doorbell = doorbell
         self.decode_queue = FrameQueue(decode_depth)
         self.frame_queue = FrameQueue(1)
+        self._frame_depth = 1
         self.slots = SlotPool()
         self.pool = FramePool()
         self.ledger = Ledger()
         self.handshake = FormatHandshake()
         self.aside: deque[Settled] = deque()
-        self.preview_hz = 0.0
+        self.rate = Rate()
+        self.extra_latency_ns = 0
+        self.branches: tuple[Branch, ...] = ()
+        self.observe_delay: Callable[[int, bool], None] | None = None
         self.source_failure = ""
         self.fault: Exception | None = None
         self._stopping = False
@@ -100,8 +141,8 @@ class Stages:
         self._interval_ns = NO_STAMP_NS
         self._next_pts_ns = 0
         self._threads = [
-            threading.Thread(target=self._decode, name="decode", daemon=True),
-            threading.Thread(target=self._process, name="process", daemon=True),
+            threading.Thread(target=self._decode, name=f"decode-{index}", daemon=True),
+            threading.Thread(target=self._process, name=f"process-{index}", daemon=True),
         ]
 
     def start(self) -> None:
@@ -109,8 +150,20 @@ class Stages:
         for thread in self._threads:
             thread.start()
 
+    def make_slots(self, image_count: int) -> None:
+        """Have so many staging slots that no stage ever waits for one in normal running; present thread."""
+        self.slots.grow(self._frame_depth + image_count + _EXTRA_SLOTS)
+
+    def grow_slots(self, image_count: int) -> None:
+        """Make more staging slots where a deeper queue or more images need them; present thread."""
+        needed = self._frame_depth + image_count + _EXTRA_SLOTS
+        if self.picture_format is not None and needed > self.slots.count:
+            self._sink.prepare(self.picture_format, needed, self._index)
+            self.slots.grow(needed)
+
     def configure_queues(self, decode_depth: int, frame_depth: int, policy: OverflowPolicy) -> None:
         """Set depths and policy of the queues; at once."""
+        self._frame_depth = frame_depth
         self.decode_queue.configure(decode_depth)
         self.frame_queue.configure(frame_depth, policy)
 
@@ -149,6 +202,7 @@ class Stages:
 
     def _frame_of(self, delivery: Delivery) -> Frame:
         frame = self.pool.take(self.ledger.produce())
+        frame.source_index = self._index
         info = self._source.info
         interval_ns = round(NS_PER_S / info.rate_hz) if info.rate_hz else NO_STAMP_NS
         frame.source_interval_ns = interval_ns
@@ -158,7 +212,9 @@ class Stages:
         frame.postponed_ns = self._source.postponed_ns
         frame.decode_start_ns = delivery.decode_start_ns
         frame.decode_end_ns = delivery.decode_end_ns
-        self._break_watch.mark(frame, delivery.discontinuity)
+        broke_off = self._break_watch.mark(frame, delivery.discontinuity)
+        if self.observe_delay is not None:
+            self.observe_delay(frame.arrive_ns - frame.postponed_ns - frame.pts_ns, broke_off)
         frame.flags = FLAG_KEY_FRAME if delivery.key_frame else 0
         frame.picture = delivery.picture
         return frame
@@ -167,10 +223,15 @@ class Stages:
         if delivery.picture is None:
             self._lose(frame, Fate.DECODE_OVERFLOW)
             return
-        rate_hz = None if self._source.info.free_running else self._source.info.rate_hz
-        if not self._decimator.keep(rate_hz, self.preview_hz):
-            self._lose(frame, Fate.DECIMATED)
-            return
+        rate = self.rate
+        given_hz = None if self._source.info.free_running else self._source.info.rate_hz
+        if not self._decimator.keep(given_hz, rate.hz):
+            frame.governor = rate.governor
+            if rate.interpolation == "none":
+                self._lose(frame, Fate.DECIMATED)
+                return
+            frame.flags |= FLAG_INTERPOLATED  # goes on without its picture, to keep its place for one made up
+            frame.picture = None
         frame.decode_queue_in = len(self.decode_queue)
         if not self.decode_queue.put(frame).accepted:
             self._stranded["decode"] += 1
@@ -198,7 +259,9 @@ class Stages:
     def _upload(self, frame: Frame) -> bool:
         """Copy the picture into a staging slot; False when the run stops meanwhile."""
         picture = frame.picture
-        assert picture is not None
+        if picture is None:  # its place will be taken by a picture made up on the GPU
+            frame.process_start_ns = frame.process_end_ns = time.monotonic_ns()
+            return True
         if picture.format != self.picture_format:
             self.handshake.ask(picture.format, self._doorbell)
             self.picture_format = picture.format
@@ -207,8 +270,10 @@ class Stages:
             return False
         frame.slot = slot
         frame.process_start_ns = time.monotonic_ns()
-        frame.bytes_uploaded = self._sink.upload(picture, slot)
+        frame.bytes_uploaded = self._sink.upload(picture, slot, self._index)
         frame.process_end_ns = time.monotonic_ns()
+        for branch in self.branches:
+            branch.offer(frame, picture)
         frame.picture = None
         return True
 

@@ -11,8 +11,6 @@ import psutil
 from app.engine.outbox import Outbox
 from app.engine.present_loop import PresentLoop
 from app.engine.sinks.sink import Sink
-from app.engine.sources.source import Source
-from app.engine.stages import Stages
 from app.ipc.messages import EngineEvent, EngineStatus
 
 PERIOD_S: Final = 0.5
@@ -21,15 +19,13 @@ PERIOD_S: Final = 0.5
 class StatusReporter:
     """A thread that wakes twice a second, reads CPU time and memory, and posts an `EngineStatus`.
 
-    It also passes on the notices of the source and the messages of the validation layer, as events.
+    It also passes on the notices of the sources and the messages of the validation layer, as events.
     """
 
-    def __init__(self, source: Source, sink: Sink, loop: PresentLoop, stages: Stages, outbox: Outbox) -> None:
-        self._source = source
+    def __init__(self, sink: Sink, loop: PresentLoop, outbox: Outbox) -> None:
         self._sink = sink
         self._validation_told = 0
         self._loop = loop
-        self._stages = stages
         self._outbox = outbox
         self._process = psutil.Process()
         self._stop = threading.Event()
@@ -55,8 +51,8 @@ class StatusReporter:
                     cpu_ratio=(cpu_ns - before_cpu_ns) / wall_ns,
                     present_thread_cpu_ratio=(loop_ns - before_loop_ns) / wall_ns,
                     resident_bytes=self._process.memory_info().rss,
-                    decode_queue_length=len(self._stages.decode_queue),
-                    frame_queue_length=len(self._stages.frame_queue),
+                    decode_queue_length=sum(len(lane.stages.decode_queue) for lane in self._loop.lanes),
+                    frame_queue_length=sum(len(lane.stages.frame_queue) for lane in self._loop.lanes),
                     uploaded_bytes=self._loop.uploaded_bytes,
                     record_cost_us=self._loop.records.take_mean_cost_us(),
                 )
@@ -67,8 +63,9 @@ class StatusReporter:
 
     def _pass_on_notices(self) -> None:
         now_ns = time.monotonic_ns()
-        for notice in self._source.take_notices():
-            self._outbox.post(EngineEvent("warning", "source", notice, now_ns))
+        for lane in self._loop.lanes:
+            for notice in lane.source.take_notices():
+                self._outbox.post(EngineEvent("warning", "source", notice, now_ns))
         messages = self._sink.validation_messages()
         for message in messages[self._validation_told :]:
             self._outbox.post(EngineEvent("error", "validation", message, now_ns))

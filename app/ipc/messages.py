@@ -150,7 +150,7 @@ class SinkInfo:
         device_is_software: the device is a CPU implementation.
         device_uuid: hexadecimal, "" without one. pci_bus_id: "" when unknown.
         width, height: size of the images in pixels.
-        rebuild_ms: what the rebuild cost; None at the first build.
+        rebuild_ms: what the last rebuild cost; None before the first. rebuilds: how many there were.
         refresh_source: where `refresh_hz` comes from (`nominal`, `measured from 240 display times`), "" without one.
         display_time_quality: `exact`, `display` or `bound`, see `DisplayTimeSource.quality`.
         live_modes: present modes that the swapchain changes to without a rebuild.
@@ -173,6 +173,7 @@ class SinkInfo:
     width: int
     height: int
     rebuild_ms: float | None = None
+    rebuilds: int = 0
     refresh_source: str = ""
     display_time_quality: str = ""
     live_modes: list[str] = field(default_factory=list)

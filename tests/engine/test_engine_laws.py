@@ -17,7 +17,7 @@ from app.analysis.frame_intervals import display_intervals
 from app.core.clock import NO_STAMP_NS
 from app.core.records import FrameArray, difference_ms
 from app.core.vocabulary import Fate
-from app.ipc.messages import ConfigApplied, RunFinished, SegmentEnded, SegmentStarted, SetPaused
+from app.ipc.messages import ConfigApplied, RunFailed, RunFinished, SegmentEnded, SegmentStarted, SetPaused
 from tests.support.disturbance import again_if_disturbed
 from tests.support.engine_harness import EngineHarness, of_fate
 
@@ -206,14 +206,14 @@ def test_a_present_mode_change_keeps_the_picture_running() -> None:
         engine.finish()
 
 
-def test_a_key_that_nothing_obeys_yet_is_said_to_be_only_kept() -> None:
+def test_a_key_that_nothing_obeys_is_said_to_be_only_kept() -> None:
     with EngineHarness(SOURCE_60, "virtual:60,process=none") as engine:
         engine.ready()
-        engine.change(nvenc_queue_depth=8, render_latency_ms=50)
+        engine.change(name="mine", render_latency_ms=50)
         applied = engine.wait_for(ConfigApplied)
         engine.finish()
     assert applied.effects["render_latency_ms"] == "next frame"
-    assert "nothing in this version acts on it" in applied.effects["nvenc_queue_depth"]
+    assert "nothing in this version acts on it" in applied.effects["name"]
 
 
 @again_if_disturbed
@@ -224,3 +224,80 @@ def test_a_source_slower_than_the_display_repeats_frames_evenly() -> None:
         finished = engine.finish()
     assert isinstance(finished, RunFinished)
     assert np.median(of_fate(frames, Fate.DISPLAYED)["refreshes"]) == 2
+
+
+@again_if_disturbed
+@pytest.mark.parametrize("mode", ["FIFO", "MAILBOX", "IMMEDIATE", "FIFO_LATEST_READY"])
+def test_sources_side_by_side_keep_their_own_cadence_and_their_own_records(mode: str) -> None:
+    sources = ["synthetic:64x64@60", "synthetic:64x64@30", "synthetic:64x64@24", "synthetic:64x64@60"]
+    config = {"render_latency_ms": 50, "frame_queue_depth": 6, "present_mode": mode}
+    with EngineHarness(sources, "virtual:60,process=none", config) as engine:
+        ready = engine.ready()
+        frames = engine.run_frames(500)
+        engine.finish()
+    assert [info.rate_hz for info in (ready.source, *ready.more_sources)] == [60, 30, 24, 60]
+    for index, rate_hz in enumerate((60, 30, 24, 60)):
+        mine = frames[frames["source_index"] == index]
+        shown = of_fate(mine, Fate.DISPLAYED)
+        assert len(shown) >= len(mine) - 2
+        assert np.array_equal(np.sort(mine["frame_id"]), np.arange(len(mine)))
+        assert np.mean(np.diff(shown["displayed_ns"])) == pytest.approx(1e9 / rate_hz, rel=0.02)
+        assert len(np.unique(mine["segment"])) == 1
+    assert len(np.unique(frames["segment"])) == 4
+
+
+def test_a_source_that_cannot_be_opened_is_named_among_several() -> None:
+    with EngineHarness(["synthetic:64x64@120", "tests/none.mp4"], "virtual:60,process=none") as engine:
+        failed = engine.wait_for(RunFailed)
+    assert "none.mp4" in failed.text
+
+
+@again_if_disturbed
+def test_balanced_lowers_the_delay_to_what_frames_need_a_millisecond_a_second() -> None:
+    config = {"latency_mode": "BALANCED", "render_latency_ms": 60, "present_mode": "IMMEDIATE", "frame_queue_depth": 8}
+    with EngineHarness("synthetic:64x64@120,decode_ms=4", "virtual:60,process=none", config) as engine:
+        engine.ready()
+        frames = engine.run_frames(600)
+        engine.finish()
+    shown = of_fate(frames, Fate.DISPLAYED)
+    due = difference_ms(shown["due_ns"], shown["arrive_ns"])
+    seconds = (shown["arrive_ns"][-1] - shown["arrive_ns"][60]) / 1e9
+    assert due[60] - due[-1] == pytest.approx(seconds, rel=0.25)
+    assert np.all(np.diff(due) < 0.1)
+
+
+@again_if_disturbed
+def test_submissions_keep_to_the_grid_of_the_batch_window() -> None:
+    config = {"batch_window_us": 10_000, "present_mode": "IMMEDIATE", "render_latency_ms": 40}
+    with EngineHarness(SOURCE_60, "virtual:60,process=none", config) as engine:
+        engine.ready()
+        frames = engine.run_frames(120)
+        engine.finish()
+    behind_grid_ns = of_fate(frames, Fate.DISPLAYED)["acquire_end_ns"] % 10_000_000
+    assert np.median(behind_grid_ns) < 1_000_000
+
+
+@again_if_disturbed
+@pytest.mark.parametrize(("sync_mode", "refreshes"), [("Immediate", 3), ("WaitForNextFrame", 1)])
+def test_the_barrier_keeps_one_picture_between_submit_and_display(sync_mode: str, refreshes: int) -> None:
+    config = {"sync_mode": sync_mode}
+    with EngineHarness("synthetic:64x64@0", "virtual:60,images=4,process=none", config) as engine:
+        engine.ready()
+        frames = engine.run_frames(120)
+        engine.finish()
+    shown = of_fate(frames, Fate.DISPLAYED)[10:]
+    assert np.median((shown["displayed_ns"] - shown["submit_ns"]) / REFRESH_NS) == pytest.approx(refreshes, abs=0.15)
+    if sync_mode == "WaitForNextFrame":
+        overlapping = shown["submit_ns"][1:] < shown["displayed_ns"][:-1]
+        assert not overlapping.any()
+
+
+@again_if_disturbed
+def test_preview_fps_holds_a_free_running_source_back() -> None:
+    with EngineHarness("synthetic:64x64@0", "virtual:240,process=none", {"preview_fps": 40}) as engine:
+        engine.ready()
+        frames = engine.run_frames(120)
+        engine.finish()
+    calls = of_fate(frames, Fate.DISPLAYED)["present_call_ns"]
+    assert np.mean(np.diff(calls[5:])) / 1e6 == pytest.approx(25, rel=0.03)
+    assert not len(of_fate(frames, Fate.DECIMATED))

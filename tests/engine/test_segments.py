@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
 from app.engine.frame import Frame
 from app.engine.segments import BreakWatch, SegmentTracker
@@ -25,7 +27,7 @@ def marked(*frames: Frame) -> tuple[Frame, ...]:
 
 
 def test_a_frame_is_due_at_the_arrival_of_the_first_plus_its_pts() -> None:
-    tracker = SegmentTracker()
+    tracker = SegmentTracker(count(1))
     first, second = frame(100, 5000), frame(140, 5055)
     assert tracker.admit(first)
     assert not tracker.admit(second)
@@ -50,7 +52,7 @@ def test_time_in_a_pause_is_no_stall() -> None:
 
 
 def test_a_discontinuity_begins_a_segment_with_its_reason() -> None:
-    tracker, watch = SegmentTracker(), BreakWatch()
+    tracker, watch = SegmentTracker(count(1)), BreakWatch()
     tracker.admit(frame(0, 0))
     changed = frame(16, 16)
     watch.mark(changed, "resolution changed to 640×360")
@@ -62,7 +64,7 @@ def test_a_discontinuity_begins_a_segment_with_its_reason() -> None:
 
 
 def test_a_break_begins_a_segment_even_when_the_frame_behind_it_is_lost() -> None:
-    tracker = SegmentTracker()
+    tracker = SegmentTracker(count(1))
     first, _lost, shown, next_one = marked(frame(0, 0), frame(16, 1516), frame(900, 1516), frame(916, 1533))
     tracker.admit(first)
     assert tracker.break_before(shown) == "the source stalled for 1.5 s"
@@ -72,7 +74,7 @@ def test_a_break_begins_a_segment_even_when_the_frame_behind_it_is_lost() -> Non
 
 
 def test_time_in_a_pause_is_left_out_of_the_stamps_of_a_frame_held_over_it() -> None:
-    tracker = SegmentTracker()
+    tracker = SegmentTracker(count(1))
     tracker.admit(frame(0, 0))
     tracker.end("resumed")
     tracker.put_off(60 * NS_PER_S, 60 * NS_PER_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -26,7 +26,13 @@ class EngineHarness:
     """One engine process. Use as a context manager; `finish` ends it in order and gives what it left."""
 
     def __init__(
-        self, source: str, sink: str, config: dict[str, Any] | None = None, *, validation: bool = False
+        self,
+        source: str | Sequence[str],
+        sink: str,
+        config: dict[str, Any] | None = None,
+        *,
+        validation: bool = False,
+        encode_to: str = "",
     ) -> None:
         self.config = dict(config or {})
         self.serial = 1
@@ -42,7 +48,8 @@ class EngineHarness:
         self._channel = end.connect()
         self._reader: FrameRingReader | None = None
         self._chunks: list[FrameArray] = []
-        self.send(StartRun(self.config, self.serial, [source], sink, validation=validation))
+        sources = [source] if isinstance(source, str) else list(source)
+        self.send(StartRun(self.config, self.serial, sources, sink, validation=validation, encode_to=encode_to))
 
     def __enter__(self) -> Self:
         return self
@@ -131,7 +138,7 @@ class EngineHarness:
         assert counters.in_flight == sum(finished.in_flight_by_place.values()), finished
         frames = self.frames()
         assert len(frames) == counters.displayed + sum(counters.lost.values())
-        assert len(np.unique(frames["frame_id"])) == len(frames)
+        assert len(np.unique(frames[["source_index", "frame_id"]])) == len(frames)
 
     def _drain_messages(self, timeout_s: float) -> None:
         try:

@@ -14,8 +14,11 @@ _VIRTUAL_WIDTH = 1280
 _VIRTUAL_HEIGHT = 720
 
 
-def open_sink(text: str, request: SinkRequest, *, validation: bool, device: str) -> tuple[Sink, str]:
+def open_sink(text: str, request: SinkRequest, *, validation: bool, device: str, tiles: int = 1) -> tuple[Sink, str]:
     """Open a sink and return it with a notice for the user ("" when all is as asked).
+
+    Args:
+        tiles: how many sources it shows side by side, 1–9.
 
     Raises:
         InvalidInputError: the text names no sink.

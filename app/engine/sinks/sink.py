@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -85,8 +84,7 @@ class Capture(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SinkRequest:
+class SinkRequest(NamedTuple):
     """What the configuration asks of a sink.
 
     Attributes:

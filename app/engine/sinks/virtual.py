@@ -42,6 +42,7 @@ class VirtualSink:
         self._clock = clock
         self._renderer = renderer
         self._request = request
+        self._rebuilds = 0
         period_ns = NS_PER_S / spec.refresh_hz
         now_ns = clock.now_ns()
         self._grid = RefreshGrid(now_ns, period_ns, round(spec.compositor * period_ns))
@@ -103,7 +104,11 @@ class VirtualSink:
     def rebuild(self, request: SinkRequest) -> None:
         """Change present mode and image count; frames queued keep their place."""
         started_ns = self._catch_up()
+        changed = request._replace(command_buffers=self._request.command_buffers) != self._request
         self._request = request
+        if not changed:
+            return
+        self._rebuilds += 1
         self._display.reconfigure(request.present_mode, self._granted_images())
         self._make_room()
         self._info = self._describe(rebuild_ms=(self._clock.now_ns() - started_ns) / NS_PER_MS)
@@ -210,6 +215,7 @@ class VirtualSink:
             width=renderer.width if renderer else 0,
             height=renderer.height if renderer else 0,
             rebuild_ms=rebuild_ms,
+            rebuilds=self._rebuilds,
             refresh_source="nominal",
             display_time_quality=DisplayTimeSource.VIRTUAL_DISPLAY.quality,
             live_modes=[str(each) for each in PresentMode],
