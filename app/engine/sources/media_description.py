@@ -1,4 +1,4 @@
-"""What a decoded frame is, in the pipeline's terms, and what a file is, in a sentence."""
+"""What a decoded frame is, in the pipeline's terms, and what a stream is, in a sentence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from av.sidedata.sidedata import SideData
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from app.config.source_text import MediaSpec
 from app.engine.picture import Matrix, PictureFormat
+from app.engine.sources.hardware_decoding import HARDWARE_NAME
+from app.engine.sources.media_opening import OpenedMedia
 from app.engine.sources.pixel_format import (
     chroma_location_of,
     is_full_range,
@@ -25,6 +26,19 @@ from app.ipc.messages import SourceInfo
 
 _MATRIX_NAMES: Final = {Matrix.BT601: "bt601", Matrix.BT709: "bt709", Matrix.BT2020: "bt2020", Matrix.RGB: "rgb"}
 _MATRIX_TITLES: Final = {Matrix.BT601: "BT.601", Matrix.BT709: "BT.709", Matrix.BT2020: "BT.2020", Matrix.RGB: "RGB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """How a stream is played.
+
+    Attributes:
+        free: as fast as possible instead of by its own time stamps.
+        loop: begins again at its end.
+    """
+
+    free: bool = False
+    loop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,30 +107,29 @@ def picture_kind(frame: VideoFrame, stream: VideoStream, chroma_siting: str) -> 
     return PictureKind(picture_format, decoded, rearranged_to, tuple(_shortcomings(frame, layout.is_rgb)))
 
 
-def describe_media(spec: MediaSpec, stream: VideoStream, kind: PictureKind, duration_s: float | None) -> SourceInfo:
-    """Return what the session is told about the file.
+def describe_media(playback: Playback, media: OpenedMedia, kind: PictureKind) -> SourceInfo:
+    """Return what the session is told about a stream.
 
     Args:
-        spec: what was asked for.
-        stream: the video stream.
+        playback: how it is played.
+        media: the stream.
         kind: what its frames are.
-        duration_s: length of the file in seconds, None when unknown.
     """
-    rate_hz = nominal_rate_hz(stream)
+    rate_hz = nominal_rate_hz(media.stream)
     picture_format = kind.format
     return SourceInfo(
-        description=", ".join(_description(spec, stream, kind, rate_hz)),
+        description=", ".join(_description(playback, media, kind, rate_hz)),
         width=picture_format.width,
         height=picture_format.height,
-        rate_hz=None if spec.free or rate_hz is None else float(rate_hz),
-        free_running=spec.free,
-        live=not spec.free,
+        rate_hz=None if playback.free or rate_hz is None else float(rate_hz),
+        free_running=playback.free,
+        live=not playback.free,
         pixel_format=picture_format.name,
         matrix=_MATRIX_NAMES[picture_format.matrix],
         colour_range="full" if picture_format.full_range else "limited",
         rotation_degrees=picture_format.rotation_degrees,
-        decoder="software",
-        duration_s=None if spec.loop else duration_s,
+        decoder=media.hardware or "software",
+        duration_s=None if playback.loop else media.duration_s,
     )
 
 
@@ -131,8 +144,8 @@ def colours_title(picture_format: PictureFormat) -> str:
     return f"{_MATRIX_TITLES[picture_format.matrix]} {'full' if picture_format.full_range else 'limited'}"
 
 
-def _description(spec: MediaSpec, stream: VideoStream, kind: PictureKind, rate_hz: Fraction | None) -> list[str]:
-    decoder = stream.codec_context
+def _description(playback: Playback, media: OpenedMedia, kind: PictureKind, rate_hz: Fraction | None) -> list[str]:
+    decoder = media.decoder
     picture_format = kind.format
     parts = [
         f"{decoder.name} {decoder.profile or ''}".strip(),
@@ -145,8 +158,14 @@ def _description(spec: MediaSpec, stream: VideoStream, kind: PictureKind, rate_h
         parts.append(f"rotated {picture_format.rotation_degrees}°")
     if picture_format.sample_aspect != (1, 1):
         parts.append("pixel aspect {}:{}".format(*picture_format.sample_aspect))
-    parts += [text for wanted, text in ((spec.free, "free-running"), (spec.loop, "looped")) if wanted]
-    return [*parts, "software decoder"]
+    parts += [text for wanted, text in ((playback.free, "free-running"), (playback.loop, "looped")) if wanted]
+    return [*parts, _decoder_title(media, kind)]
+
+
+def _decoder_title(media: OpenedMedia, kind: PictureKind) -> str:
+    if media.hardware:
+        return f"{media.hardware} decoder, downloaded as {kind.decoded_name.upper().removesuffix('LE')}"
+    return f"software decoder ({HARDWARE_NAME}: {media.no_hardware})" if media.no_hardware else "software decoder"
 
 
 def _shortcomings(frame: VideoFrame, is_rgb: bool) -> list[str]:

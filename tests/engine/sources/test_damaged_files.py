@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.config.source_text import MediaSpec
 from app.core.errors import SourceError
+from app.engine.sources.file_address import FileAddress
+from app.engine.sources.media_description import Playback
 from app.engine.sources.media_file import MediaFileSource
 from tests.engine.sources.videos import Video, write_video
 from tests.engine.sources.virtual_pacer import VirtualPacer
@@ -53,7 +54,7 @@ def test_a_damaged_file_is_refused_or_plays_what_is_left(
     path = folder / f"damaged{suffix}"
     path.write_bytes(damage(pristine(folder, suffix), kind, Random(seed)))
     try:
-        source = MediaFileSource(MediaSpec(str(path), free=free, loop=loop), VirtualPacer())
+        source = MediaFileSource(FileAddress(str(path)), Playback(free, loop), VirtualPacer())
     except SourceError:
         return
     last_pts_ns = -1

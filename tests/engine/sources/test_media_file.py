@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.config.source_text import MediaSpec
 from app.core.bar_code import read_bar_code
 from app.engine.picture import ChromaLocation, Matrix, Picture, PictureFormat
+from app.engine.sources.file_address import FileAddress
+from app.engine.sources.media_description import Playback
 from app.engine.sources.media_file import MediaFileSource
 from app.engine.sources.source import Delivery
 from tests.engine.sources.videos import Video, write_video
@@ -32,7 +33,7 @@ def _prints_nothing(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
 
 
 def opened(path: Path, *, free: bool = False, loop: bool = False, pacer: VirtualPacer | None = None) -> MediaFileSource:
-    return MediaFileSource(MediaSpec(location=str(path), free=free, loop=loop), pacer or VirtualPacer())
+    return MediaFileSource(FileAddress(str(path)), Playback(free, loop), pacer or VirtualPacer())
 
 
 def play(source: MediaFileSource, most: int = 1000) -> list[Delivery]:
@@ -197,7 +198,7 @@ def test_a_single_picture_is_a_video_of_one_frame(tmp_path: Path) -> None:
 
 def test_another_thread_ends_a_blocked_next_for_good(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mkv", Video(frames=2, times_ms=[0, 9000], options={"bf": "0"}))
-    source = MediaFileSource(MediaSpec(location=str(path), free=False, loop=False))
+    source = MediaFileSource(FileAddress(str(path)), Playback())
     ends: list[Delivery | None] = []
 
     def pull() -> None:
