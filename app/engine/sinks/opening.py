@@ -26,20 +26,20 @@ def open_sink(text: str, request: SinkRequest, *, validation: bool, device: str,
     """
     spec = parse_sink(text)
     if not isinstance(spec, VirtualSpec):
-        return open_swapchain_sink(spec, request, validation=validation, device=device), ""
-    renderer, notice = _renderer_if_possible(spec, request, validation, device)
+        return open_swapchain_sink(spec, request, validation=validation, device=device, tiles=tiles), ""
+    renderer, notice = _renderer_if_possible(spec, request, validation, device, tiles)
     return VirtualSink(spec, request, MonotonicClock(), renderer), notice
 
 
 def _renderer_if_possible(
-    spec: VirtualSpec, request: SinkRequest, validation: bool, device: str
+    spec: VirtualSpec, request: SinkRequest, validation: bool, device: str, tiles: int
 ) -> tuple[OffscreenRenderer | None, str]:
     if not spec.process_on_gpu:
         return None, ""
     images = spec.images if spec.images is not None else request.min_image_count
     try:
         renderer = open_offscreen_renderer(
-            images, _VIRTUAL_WIDTH, _VIRTUAL_HEIGHT, validation=validation, device=device
+            images, _VIRTUAL_WIDTH, _VIRTUAL_HEIGHT, validation=validation, device=device, tiles=tiles
         )
     except SinkError as error:
         if device:

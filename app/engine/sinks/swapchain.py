@@ -90,7 +90,9 @@ class SwapchainSink:
         self._reader = SurfaceReader(instance, self._device, self._surface.handle)
         self._clock = GpuClock(self._device, instance)
         stack.callback(self._clock.close)
-        self._renderer = Renderer(self._device, self._clock, self._reader.surface_format[0], FRAMES_IN_FLIGHT)
+        target_format = self._reader.surface_format[0]
+        self._renderer = Renderer(self._device, self._clock, target_format, FRAMES_IN_FLIGHT, self._tiles)
+        self._renderer.set_command_buffers(self._request.command_buffers)
         stack.callback(self._renderer.close)
         self._fences = PresentFences(self._device) if SWAPCHAIN_MAINTENANCE in self._device.extensions else None
         if self._fences is not None:
@@ -117,7 +119,7 @@ class SwapchainSink:
 
     def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion."""
-        if picture_format != self._renderer.picture_format:
+        if picture_format != self._renderer.format_of(tile):
             self._last = None
         self._renderer.prepare(picture_format, slots, tile)
 
@@ -188,6 +190,7 @@ class SwapchainSink:
 
     def rebuild(self, request: SinkRequest) -> None:
         """Apply a present mode and image count; frames in flight settle first."""
+        self._renderer.set_command_buffers(request.command_buffers)
         self._request = request
         self._build("configuration")
 
@@ -218,8 +221,8 @@ class SwapchainSink:
         """
         if self._last is None or self._swapchain is None:
             raise SinkError("No picture has been presented yet; capture again when the preview runs.")
-        context, frame_id = self._last.submission.context, self._last.frame_id
-        capture = capture_last_picture(self._renderer, context, self._swapchain.extent, path, frame_id)
+        submission, frame_id = self._last.submission, self._last.frame_id
+        capture = capture_last_picture(self._renderer, submission, self._swapchain.extent, path, frame_id)
         self._captures.add(capture)
         return capture
 
@@ -365,7 +368,7 @@ class SwapchainSink:
         self._swapchain = swapchain
         if old is not None:
             old.close()
-        self._renderer.forget_placements()
+        self._renderer.forget_targets()
         return swapchain
 
     def _settle_in_flight(self) -> None:

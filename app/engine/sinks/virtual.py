@@ -193,6 +193,7 @@ class VirtualSink:
 
     def _make_room(self) -> None:
         if self._renderer is not None:
+            self._renderer.set_command_buffers(self._request.command_buffers)
             self._renderer.rebuild(self._display.highest_image + 1)
 
     def _describe(self, rebuild_ms: float | None) -> SinkInfo:

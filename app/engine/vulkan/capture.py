@@ -17,10 +17,12 @@ from app.core.errors import SinkError
 from app.core.records import MISSING_COUNT
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, ffi
+from app.engine.vulkan.in_flight import Shown, Submission
 from app.engine.vulkan.memory import Bytes, DeviceImage, HostBuffer
 from app.engine.vulkan.one_time import OneTimeCommands
 from app.engine.vulkan.png import write_png
-from app.engine.vulkan.render import FrameContext, Renderer, RenderTarget
+from app.engine.vulkan.render import Renderer
+from app.engine.vulkan.targets import RenderTarget
 
 
 class PendingCapture:
@@ -36,13 +38,13 @@ class PendingCapture:
         target: RenderTarget,
         path: Path,
         frame_id: int = MISSING_COUNT,
-        source: FrameContext | None = None,
+        shown: Shown | None = None,
         image: DeviceImage | None = None,
     ) -> None:
         """Submit the read-back of a target and leave the rest to a thread.
 
         Args:
-            source: context whose picture is drawn into the target first; None when the target holds its picture.
+            shown: picture that is drawn into the target first; None when the target holds its picture.
             image: what the target lies on, to be freed at the end; None when it belongs to somebody else.
 
         Raises:
@@ -62,8 +64,8 @@ class PendingCapture:
             self._commands = OneTimeCommands(renderer.device)
             stack.callback(self._commands.close)
             command_buffer = self._commands.begin()
-            if source is not None:
-                renderer.draw(command_buffer, source, target)
+            if shown is not None:
+                renderer.draw(command_buffer, shown, target)
             _copy_out(renderer, command_buffer, target, self._buffer)
             self._commands.submit()
             self._resources = stack.pop_all()
@@ -125,12 +127,12 @@ class Captures:
 
 
 def capture_last_picture(
-    renderer: Renderer, source: FrameContext, size: tuple[int, int], path: Path, frame_id: int
+    renderer: Renderer, source: Submission, size: tuple[int, int], path: Path, frame_id: int
 ) -> PendingCapture:
-    """Begin to write the picture a context last drew, drawn again into an image of its own.
+    """Begin to write a picture that was drawn last, drawn again into an image of its own.
 
-    A presented swapchain image cannot be read; the plane images behind it can, until the context is used again, and
-    the queue keeps that order.
+    A presented swapchain image cannot be read; the plane images behind it can, until they are written again, and the
+    queue keeps that order.
 
     Raises:
         SinkError: the device is lost.
@@ -139,7 +141,7 @@ def capture_last_picture(
     usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT
     image = DeviceImage(device, renderer.target_format, *size, usage)
     target = RenderTarget(image.handle, image.view, size, vk.VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL)
-    return PendingCapture(renderer, target, path, frame_id, source, image)
+    return PendingCapture(renderer, target, path, frame_id, source.shown, image)
 
 
 def capture_target(renderer: Renderer, target: RenderTarget, path: Path) -> PendingCapture:

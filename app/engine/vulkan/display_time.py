@@ -1,9 +1,9 @@
-"""When a presented picture was shown, as well as this driver can tell: a thread that waits in C and stamps.
+"""Sources of display times, each a rung of the ladder: what this driver can tell about when a picture was shown.
 
-The ladder, best first: VK_KHR_present_wait, the present fence of VK_EXT_swapchain_maintenance1, the return of an
-acquire that had to wait for the display (FIFO that paces), the return of the present call. Each stamp carries the rung
-it came from; a fence says only that presentation has let go of the frame's resources, which is before the picture is
-seen.
+Best first: VK_EXT_present_timing, the compositor's presentation feedback, X Present completion, present_wait(2), the
+present fence of VK_EXT_swapchain_maintenance1, the return of an acquire that had to wait for the display (FIFO that
+paces), the return of the present call. A fence says only that presentation has let go of the frame's resources, which
+is before the picture is seen. `DisplayLadder` chooses among them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.core.clock import NO_STAMP_NS
-from app.core.vocabulary import DisplayTimeSource, Fate
-from app.engine.frame import Frame
-from app.engine.vulkan.api import Handle, ffi
-from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
-from app.engine.vulkan.render import Submission
+from app.core.vocabulary import DisplayTimeSource
+from app.engine.vulkan.api import ffi
+from app.engine.vulkan.device import Device
+from app.engine.vulkan.negotiation import IN_ORDER_MODES
+from app.engine.vulkan.presentation import Presentation
 from app.engine.vulkan.results import (
     MAX_WAIT_NS,
     OUT_OF_DATE,
@@ -30,6 +31,8 @@ from app.engine.vulkan.results import (
     DeviceHungError,
     VulkanError,
 )
+from app.engine.vulkan.swapchain import Swapchain
+from app.engine.wayland.feedback import PresentationFeedback
 
 BLOCKED_NS: Final = 250_000
 """An acquire that takes this long has waited for an image; one that finds an image takes tens of microseconds."""
@@ -37,93 +40,97 @@ BLOCKED_NS: Final = 250_000
 WAIT_SLICE_NS: Final = 50_000_000
 """Longest single wait of the thread, so that it can be ended when a present never completes."""
 
-
 IDLE_POLL_S: Final = 0.0002
 
+OVERTAKEN: Final = 16
+"""A picture not spoken of when one so many presents younger was shown is not spoken of any more."""
 
-class Presentation:
-    """A picture given to the presentation engine, with the frames that are new in it (at most one a tile).
 
-    A tile without a new frame goes on showing the one it has. So when the picture is thrown away, the frames that the
-    next picture does not replace are shown by that one: they are handed on to it.
+class Shown(NamedTuple):
+    """What a source says of a picture.
 
     Attributes:
-        frames: what was presented. They are used again once they have settled.
-        inherited: frames of pictures thrown away before, which this one shows.
-        frame_id: of the first frame as it was presented.
-        submission: its GPU work.
-        fence: present fence, None without swapchain_maintenance1. present_id: id within `swapchain`.
-        call_ns, return_ns: when the present call began and ended, CLOCK_MONOTONIC ns.
-        fate: DISPLAYED unless the picture was refused or thrown away.
-        displayed_ns: CLOCK_MONOTONIC ns, `NO_STAMP_NS` until known. source: the rung it came from.
-        abandoned: nobody waits for the stamp any more.
+        displayed_ns: CLOCK_MONOTONIC ns, `NO_STAMP_NS` where it cannot tell.
+        refresh_ns: refresh period as the display side names it; 0 is unknown.
+        discarded: the picture was never shown.
     """
 
-    __slots__ = (
-        "abandoned",
-        "call_ns",
-        "displayed_ns",
-        "fate",
-        "fence",
-        "frame_id",
-        "frames",
-        "inherited",
-        "present_id",
-        "return_ns",
-        "source",
-        "submission",
-        "swapchain",
-    )
+    presentation: Presentation
+    displayed_ns: int
+    refresh_ns: int = 0
+    discarded: bool = False
 
-    def __init__(
-        self, frames: Sequence[Frame], submission: Submission, swapchain: Handle, present_id: int, fence: Handle | None
-    ) -> None:
-        self.frames = frames
-        self.inherited: list[Frame] = []
-        self.frame_id = frames[0].frame_id
-        self.submission = submission
-        self.swapchain = swapchain
-        self.present_id = present_id
-        self.fence = fence
-        self.call_ns = NO_STAMP_NS
-        self.return_ns = NO_STAMP_NS
-        self.fate = Fate.DISPLAYED
-        self.displayed_ns = NO_STAMP_NS
-        self.source = DisplayTimeSource.NONE
-        self.abandoned = False
 
-    def note_submission(self) -> None:
-        """Give the frames the GPU times of this picture; its GPU work has finished."""
-        for frame in self.frames:
-            frame.gpu_start_ns, frame.gpu_end_ns = self.submission.gpu_start_ns, self.submission.gpu_end_ns
+class DisplayTimes(ABC):
+    """A source of display times. All methods belong to the present thread.
 
-    def settle(self, heir: Presentation | None) -> list[Frame]:
-        """Return the frames whose fate is that of this picture, with their display time.
+    Attributes:
+        source: its rung. needs_proof: it may be silent or speak of something else, so that it is heard beside another
+            source until it has proven itself.
+    """
+
+    source: DisplayTimeSource
+    needs_proof: bool = False
+
+    def rebuilt(self, swapchain: Swapchain, *, paces: bool) -> bool:
+        """Take note of the swapchain in use from now on; tell whether this source can speak of its pictures.
 
         Args:
-            heir: the next picture, to which a picture that was thrown away hands on what it does not replace.
+            paces: FIFO is known to wait for the display.
         """
-        frames = [*self.inherited, *self.frames]
-        if self.fate is Fate.DISPLAYED:
-            for frame in frames:
-                frame.displayed_ns, frame.display_time_source = self.displayed_ns, self.source
-        elif heir is not None:
-            replaced = {frame.source_index for frame in heir.frames}
-            heir.inherited += [frame for frame in frames if frame.source_index not in replaced]
-            frames = [frame for frame in frames if frame.source_index in replaced]
-        return frames
+        return True
+
+    def before_present(self, presentation: Presentation) -> None:
+        """Do what must be done directly before the present call, which may fail."""
+
+    @abstractmethod
+    def presented(self, presentation: Presentation) -> None:
+        """Take a picture that was accepted; `collect` will speak of it."""
+
+    def acquired(self, called_ns: int, returned_ns: int) -> None:
+        """Take the times of an acquire that gave an image."""
+
+    @abstractmethod
+    def collect(self) -> Sequence[Shown]:
+        """Return what became known; never blocks.
+
+        Raises:
+            VulkanError: the device is lost.
+        """
+
+    def give_up(self) -> None:
+        """Let `collect` speak of what only another present or acquire would tell: none follows for now."""
+
+    def abandon(self) -> None:
+        """Let `collect` speak of every picture: nobody waits any longer. It may take `WAIT_SLICE_NS`.
+
+        Raises:
+            DeviceHungError: the driver does not come back from a wait that was to end.
+        """
+
+    def close(self) -> None:
+        """Free what the source holds; pictures it has not spoken of stay open."""
 
 
-def best_source(device: Device) -> DisplayTimeSource:
-    """Return the best rung of the ladder that this device has."""
-    if PRESENT_WAIT in device.extensions:
-        return DisplayTimeSource.PRESENT_WAIT
-    if SWAPCHAIN_MAINTENANCE in device.extensions:
-        return DisplayTimeSource.PRESENT_FENCE
-    return DisplayTimeSource.CALL_RETURN
+class CallReturns(DisplayTimes):
+    """The last rung: a picture is shown some time after its present call returned."""
+
+    source = DisplayTimeSource.CALL_RETURN
+
+    def __init__(self) -> None:
+        self._shown: list[Shown] = []
+
+    def presented(self, presentation: Presentation) -> None:
+        """Take the return of the present call."""
+        self._shown.append(Shown(presentation, presentation.return_ns))
+
+    def collect(self) -> Sequence[Shown]:
+        """Return what was presented since the last call."""
+        shown, self._shown = self._shown, []
+        return shown
 
 
-class AcquireReturns:
+class AcquireReturns(DisplayTimes):
     """Display times of a saturated FIFO from the returns of acquire, for drivers that tell nothing better.
 
     With K images, an acquire that had to wait returns at the refresh that freed an image. At that moment one image is
@@ -131,109 +138,200 @@ class AcquireReturns:
     wait proves nothing: presentations it passes over keep the return of their present call.
     """
 
-    def __init__(self, image_count: int) -> None:
-        self._queued = max(0, image_count - 2)
+    source = DisplayTimeSource.ACQUIRE_RETURN
+
+    def __init__(self) -> None:
+        self._queued = 0
         self._unstamped: deque[Presentation] = deque()
+        self._shown: list[Shown] = []
+
+    def rebuilt(self, swapchain: Swapchain, *, paces: bool) -> bool:
+        """Only a FIFO that paces makes acquires wait for the display."""
+        self._queued = max(0, len(swapchain.targets) - 2)
+        return paces and swapchain.mode in IN_ORDER_MODES
 
     def presented(self, presentation: Presentation) -> None:
         """Take note of a present, in order."""
         self._unstamped.append(presentation)
 
     def acquired(self, called_ns: int, returned_ns: int) -> None:
-        """Stamp what an acquire proves. Both times are CLOCK_MONOTONIC ns."""
+        """Stamp what an acquire proves."""
         waited = returned_ns - called_ns >= BLOCKED_NS
         while len(self._unstamped) > self._queued:
             presentation = self._unstamped.popleft()
-            if waited and len(self._unstamped) == self._queued:
-                presentation.source = DisplayTimeSource.ACQUIRE_RETURN
-                presentation.displayed_ns = returned_ns
-            else:
-                stamp_call_return(presentation)
+            proven = waited and len(self._unstamped) == self._queued
+            self._shown.append(Shown(presentation, returned_ns if proven else NO_STAMP_NS))
+
+    def collect(self) -> Sequence[Shown]:
+        """Return what acquires have proven or passed over."""
+        shown, self._shown = self._shown, []
+        return shown
 
     def give_up(self) -> None:
-        """Stamp what is left with the return of its present call: no acquire will follow."""
+        """No acquire will follow: nothing more can be proven."""
         while self._unstamped:
-            stamp_call_return(self._unstamped.popleft())
+            self._shown.append(Shown(self._unstamped.popleft(), NO_STAMP_NS))
+
+    def abandon(self) -> None:
+        """The same as giving up."""
+        self.give_up()
 
 
-def stamp_call_return(presentation: Presentation) -> None:
-    """Give a presentation the last rung: it was shown some time after its present call returned."""
-    presentation.source = DisplayTimeSource.CALL_RETURN
-    presentation.displayed_ns = presentation.return_ns
+class WaitedTimes(DisplayTimes):
+    """Stamps pictures in order on a thread of its own, when a wait in the driver ends.
 
-
-class DisplayWatcher:
-    """Stamps presentations in order. The thread holds the GIL for a few microseconds a frame and is blocked in C else.
-
-    Attributes:
-        source: the rung in use.
-        fault: the error that ended the watching (device lost), None while all is well.
+    The thread starts with the first picture; it holds the GIL for a few microseconds a picture and is blocked in C
+    else.
     """
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self.source = best_source(device)
-        self.fault: VulkanError | None = None
+        self._fault: VulkanError | None = None
         self._queue: queue.SimpleQueue[Presentation | None] = queue.SimpleQueue()
+        self._open: deque[Presentation] = deque()
+        self._shown: deque[Shown] = deque()
         self._thread: threading.Thread | None = None
-        self._fences = ffi.new("VkFence[1]")
-        self._given = 0
-        self._stamped = 0
-        if self.source is not DisplayTimeSource.CALL_RETURN:
-            self._thread = threading.Thread(target=self._run, name="display-watcher", daemon=True)
-            self._thread.start()
+        self._abandoning = False
 
-    def watch(self, presentation: Presentation) -> None:
-        """Stamp this presentation when it is shown; at once where the driver can tell nothing."""
+    def presented(self, presentation: Presentation) -> None:
+        """Hand a picture to the thread."""
         if self._thread is None:
-            stamp_call_return(presentation)
-        else:
-            self._given += 1
-            self._queue.put(presentation)
+            self._thread = threading.Thread(target=self._run, name=f"{self.source.label}-watcher", daemon=True)
+            self._thread.start()
+        self._open.append(presentation)
+        self._queue.put(presentation)
 
-    def wait_idle(self) -> None:
-        """Wait until every presentation given is stamped; abandoned ones take at most `WAIT_SLICE_NS` each.
+    def collect(self) -> Sequence[Shown]:
+        """Return the pictures whose waits have ended.
 
         Raises:
-            DeviceHungError: the driver does not come back from a wait that was to end.
+            VulkanError: the device is lost.
+        """
+        if self._fault is not None:
+            raise self._fault
+        shown = []
+        while self._shown:
+            shown.append(self._shown.popleft())
+            self._open.popleft()
+        return shown
+
+    def abandon(self) -> None:
+        """End the waits: each of them takes `WAIT_SLICE_NS` at most.
+
+        Raises:
+            DeviceHungError: the driver does not come back.
         """
         deadline_ns = time.monotonic_ns() + MAX_WAIT_NS
-        while self._stamped < self._given:
+        self._abandoning = True
+        while len(self._shown) < len(self._open) and self._fault is None:
             if time.monotonic_ns() > deadline_ns:
                 raise DeviceHungError
             time.sleep(IDLE_POLL_S)
+        self._abandoning = False
 
     def close(self) -> None:
-        """End the thread; presentations it has not stamped stay unstamped."""
+        """End the thread."""
         if self._thread is not None:
+            self._abandoning = True
             self._queue.put(None)
             self._thread.join()
             self._thread = None
 
     def _run(self) -> None:
-        while (presentation := self._queue.get()) is not None:
-            self._stamp(presentation)
-            self._stamped += 1
+        while self._fault is None and (presentation := self._queue.get()) is not None:
+            self._shown_or_fault(presentation)
 
-    def _stamp(self, presentation: Presentation) -> None:
+    def _shown_or_fault(self, presentation: Presentation) -> None:
         while True:
             code = self._wait(presentation)
-            if code != TIMEOUT or presentation.abandoned:
+            if code != TIMEOUT or self._abandoning:
                 break
         now_ns = time.monotonic_ns()
         if code in (SUCCESS, SUBOPTIMAL):
-            presentation.source = self.source
-            presentation.displayed_ns = now_ns
+            self._shown.append(Shown(presentation, now_ns))
         elif code in (TIMEOUT, OUT_OF_DATE):
-            stamp_call_return(presentation)
+            self._shown.append(Shown(presentation, NO_STAMP_NS))
         else:
-            self.fault = VulkanError(code, "waiting for a present")
+            self._fault = VulkanError(code, "waiting for a present")
+
+    @abstractmethod
+    def _wait(self, presentation: Presentation) -> int:
+        """Wait for `WAIT_SLICE_NS` at most and return the result code."""
+
+
+class PresentWaits(WaitedTimes):
+    """VK_KHR_present_wait, or VK_KHR_present_wait2 where the swapchain was made for it."""
+
+    source = DisplayTimeSource.PRESENT_WAIT
+
+    def rebuilt(self, swapchain: Swapchain, *, paces: bool) -> bool:
+        """Only a swapchain whose presents carry an id can be waited for."""
+        self._wait_for = swapchain.wait_for_present
+        return swapchain.can_wait
 
     def _wait(self, presentation: Presentation) -> int:
-        functions, device = self._device.functions, self._device.handle
-        if self.source is DisplayTimeSource.PRESENT_WAIT:
-            return int(
-                functions.vkWaitForPresentKHR(device, presentation.swapchain, presentation.present_id, WAIT_SLICE_NS)
-            )
+        return self._wait_for(presentation.swapchain, presentation.present_id, WAIT_SLICE_NS)
+
+
+class PresentFenceTimes(WaitedTimes):
+    """The present fence of VK_EXT_swapchain_maintenance1."""
+
+    source = DisplayTimeSource.PRESENT_FENCE
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device)
+        self._fences = ffi.new("VkFence[1]")
+
+    def _wait(self, presentation: Presentation) -> int:
         self._fences[0] = presentation.fence
-        return int(functions.vkWaitForFences(device, 1, self._fences, 1, WAIT_SLICE_NS))
+        return int(
+            self._device.functions.vkWaitForFences(self._device.handle, 1, self._fences, 1, WAIT_SLICE_NS)
+        )
+
+
+class FeedbackTimes(DisplayTimes):
+    """The Wayland compositor's presentation feedback."""
+
+    source = DisplayTimeSource.PRESENTATION_FEEDBACK
+
+    def __init__(self, feedback: PresentationFeedback) -> None:
+        self._feedback = feedback
+        self._open: dict[int, Presentation] = {}
+        self._unanswered: list[Shown] = []
+
+    def before_present(self, presentation: Presentation) -> None:
+        """Ask for the feedback on the picture that the present call commits."""
+        self._feedback.request(presentation.serial)
+
+    def presented(self, presentation: Presentation) -> None:
+        """Wait for the answer on this picture."""
+        self._open[presentation.serial] = presentation
+
+    def collect(self) -> Sequence[Shown]:
+        """Return what the compositor has answered."""
+        shown, self._unanswered = self._unanswered, []
+        while (answer := self._feedback.take()) is not None:
+            presentation = self._open.pop(answer.number, None)
+            if presentation is None:
+                continue  # its present failed, or it was abandoned
+            stamp_ns = NO_STAMP_NS if answer.discarded else answer.displayed_ns
+            shown.append(Shown(presentation, stamp_ns, answer.refresh_ns, answer.discarded))
+            if not answer.discarded:
+                shown += _overtaken(self._open, answer.number)
+        return shown
+
+    def abandon(self) -> None:
+        """Wait for no answer any longer."""
+        self._unanswered += [Shown(presentation, NO_STAMP_NS) for presentation in self._open.values()]
+        self._open.clear()
+
+
+def _overtaken(open_presentations: dict[int, Presentation], serial: int) -> list[Shown]:
+    """Return the pictures that a display side, which answers in no strict order, has forgotten to speak of."""
+    overtaken = []
+    while open_presentations:
+        oldest = next(iter(open_presentations))
+        if serial - oldest < OVERTAKEN:
+            break
+        overtaken.append(Shown(open_presentations.pop(oldest), NO_STAMP_NS))
+    return overtaken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -33,6 +34,12 @@ def letterbox(picture: tuple[int, int], target: tuple[int, int]) -> Rectangle:
     width = min(target[0], max(1, round(picture[0] * scale)))
     height = min(target[1], max(1, round(picture[1] * scale)))
     return Rectangle((target[0] - width) // 2, (target[1] - height) // 2, width, height)
+
+
+def letterbox_in(picture: tuple[int, int], cell: Rectangle) -> Rectangle:
+    """Return the letterboxed rectangle of a picture within a cell of the target."""
+    inside = letterbox(picture, (cell.width, cell.height))
+    return inside._replace(x=cell.x + inside.x, y=cell.y + inside.y)
 
 
 def is_exact(picture_format: PictureFormat, rectangle: Rectangle) -> bool:
@@ -82,3 +89,29 @@ def push_constants(picture_format: PictureFormat, rectangle: Rectangle) -> npt.N
     offset_x, offset_y = chroma_shift(picture_format.chroma_location, shift_x, shift_y)
     block[6, 0:2] = (offset_x / chroma_width, offset_y / chroma_height)
     return block.reshape(-1)
+
+
+def grid_cells(tiles: int, width: int, height: int) -> list[Rectangle]:
+    """Return the cells of a picture of one to nine tiles, in reading order, at least one pixel in size.
+
+    The grid is 1; 2 side by side; 2×2 for 3 and 4; 3×2 for 5 and 6; 3×3 for 7 to 9; a target higher than wide has it
+    turned (2 above one another, 2×3), which shows wide pictures larger. Cells share the target to the pixel.
+    """
+    columns = math.ceil(math.sqrt(tiles))
+    rows = math.ceil(tiles / columns)
+    if height > width:
+        columns, rows = rows, columns
+    cells = [(column, row) for row in range(rows) for column in range(columns)]
+    return [_cell(column, columns, width, row, rows, height) for column, row in cells[:tiles]]
+
+
+def _cell(column: int, columns: int, width: int, row: int, rows: int, height: int) -> Rectangle:
+    x, cell_width = _share(column, columns, width)
+    y, cell_height = _share(row, rows, height)
+    return Rectangle(x, y, cell_width, cell_height)
+
+
+def _share(index: int, count: int, length: int) -> tuple[int, int]:
+    """Return start and length of one of `count` shares; they overlap only where there are fewer pixels than shares."""
+    start = min(index * length // count, length - 1)
+    return start, max(1, (index + 1) * length // count - start)

@@ -9,17 +9,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from app.config.model import CommandBuffers
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.capture import Captures, PendingCapture, capture_target
 from app.engine.vulkan.device import Device
 from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.in_flight import Submission
 from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.memory import DeviceImage
 from app.engine.vulkan.physical_device import choose_physical_device
-from app.engine.vulkan.render import Renderer, RenderTarget, Submission
+from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import MAX_WAIT_NS, DeviceHungError
+from app.engine.vulkan.targets import RenderTarget
 
 FRAMES_IN_FLIGHT: Final = 3
 TICKETS_KEPT: Final = 256
@@ -32,7 +35,9 @@ class OffscreenRenderer:
     also when it cannot be made.
     """
 
-    def __init__(self, instance: Instance, image_count: int, width: int, height: int, device: str) -> None:
+    def __init__(
+        self, instance: Instance, image_count: int, width: int, height: int, device: str, tiles: int = 1
+    ) -> None:
         self._instance = instance
         self._size = (width, height)
         self._images: list[DeviceImage] = []
@@ -48,7 +53,7 @@ class OffscreenRenderer:
             clock = GpuClock(self._device, instance)
             stack.callback(clock.close)
             rgba = api.vk.VK_FORMAT_R8G8B8A8_UNORM
-            self._renderer = Renderer(self._device, clock, rgba, FRAMES_IN_FLIGHT)
+            self._renderer = Renderer(self._device, clock, rgba, FRAMES_IN_FLIGHT, tiles)
             stack.callback(self._renderer.close)
             stack.callback(self._close_images)
             stack.callback(self._device.wait_idle)
@@ -85,6 +90,15 @@ class OffscreenRenderer:
     def pci_bus_id(self) -> str:
         """Return `0000:01:00.0`, or "" when unknown."""
         return self._device.physical.pci_bus_id
+
+    @property
+    def recordings(self) -> int:
+        """Return how many command buffers were recorded so far."""
+        return self._renderer.recordings
+
+    def set_command_buffers(self, mode: CommandBuffers) -> None:
+        """Record command buffers anew for each picture, or reuse them, from the next picture on."""
+        self._renderer.set_command_buffers(mode)
 
     def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion (nothing in flight then)."""
@@ -171,6 +185,7 @@ class OffscreenRenderer:
         return self._submissions[-age]
 
     def _close_images(self, kept: int = 0) -> None:
+        self._renderer.forget_targets()
         for image in self._images[kept:]:
             image.close()
         del self._images[kept:]
@@ -178,11 +193,11 @@ class OffscreenRenderer:
 
 
 def open_offscreen_renderer(
-    image_count: int, width: int, height: int, *, validation: bool, device: str
+    image_count: int, width: int, height: int, *, validation: bool, device: str, tiles: int = 1
 ) -> OffscreenRenderer:
-    """Return a renderer on the best device (or the one `device` names) with `image_count` images.
+    """Return a renderer on the best device (or the one `device` names) with `image_count` images of 1–9 tiles.
 
     Raises:
         SinkError: no Vulkan, or no device that fits; the text says what to do.
     """
-    return OffscreenRenderer(open_instance(validation=validation), image_count, width, height, device)
+    return OffscreenRenderer(open_instance(validation=validation), image_count, width, height, device, tiles)

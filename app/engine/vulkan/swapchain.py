@@ -18,8 +18,8 @@ from app.engine.vulkan.negotiation import (
     grant_image_count,
     grant_mode,
 )
-from app.engine.vulkan.render import RenderTarget
 from app.engine.vulkan.results import check
+from app.engine.vulkan.targets import RenderTarget
 
 
 class SurfaceOffer(NamedTuple):

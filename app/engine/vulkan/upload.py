@@ -29,6 +29,7 @@ class StagingSlot:
 
     Attributes:
         regions: `VkBufferImageCopy[planes]`, valid for the picture last written.
+        revision: grows when buffer or regions change, so that commands recorded with them are out of date.
     """
 
     def __init__(self, device: Device, picture_format: PictureFormat) -> None:
@@ -37,6 +38,7 @@ class StagingSlot:
         self._buffer: HostBuffer | None = None
         self._layout: tuple[int, ...] = ()
         self._offsets: tuple[int, ...] = ()
+        self.revision = 0
         self.regions: Struct = _copy_regions(picture_format)
         # Room for the line padding decoders are known to use, so that the first picture finds its place made.
         padded = (_padded_stride(picture_format, plane) for plane in range(picture_format.plane_count))
@@ -83,6 +85,7 @@ class StagingSlot:
         for plane, (offset, stride) in enumerate(zip(offsets, strides, strict=True)):
             self.regions[plane].bufferOffset = offset
             self.regions[plane].bufferRowLength = stride // texel_bytes(self._format, plane)
+        self.revision += 1
 
 
 class StagingRing:

@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 
+from app.engine.frame import Frame
 from app.engine.picture import Picture
 from app.engine.vulkan.memory import Bytes
 from app.engine.vulkan.offscreen import OffscreenRenderer, open_offscreen_renderer
@@ -21,8 +22,8 @@ def open_renderer() -> Iterator[OpenRenderer]:
     """Opens off-screen renderers that are closed, free of objects and free of validation messages at the end."""
     opened: list[OffscreenRenderer] = []
 
-    def open_one(width: int, height: int, images: int = 2) -> OffscreenRenderer:
-        renderer = open_offscreen_renderer(images, width, height, validation=True, device="")
+    def open_one(width: int, height: int, images: int = 2, tiles: int = 1) -> OffscreenRenderer:
+        renderer = open_offscreen_renderer(images, width, height, validation=True, device="", tiles=tiles)
         opened.append(renderer)
         return renderer
 
@@ -39,10 +40,17 @@ def read_png(path: Path) -> Bytes:
         return np.asarray(next(file.decode(video=0)).to_ndarray(format="rgb24"))
 
 
+def frame_in(slot: int, tile: int = 0) -> Frame:
+    """Return a frame whose picture lies in a tile's staging slot."""
+    frame = Frame()
+    frame.slot, frame.source_index = slot, tile
+    return frame
+
+
 def draw(renderer: OffscreenRenderer, picture: Picture, path: Path) -> Bytes:
     """Upload and render a picture, and return what came out: uint8 of shape (height, width, 3)."""
     renderer.prepare(picture.format, 1)
     renderer.upload(picture, 0)
-    assert renderer.wait(renderer.render(0, 0), 10_000_000_000)
+    assert renderer.wait(renderer.render([frame_in(0)], 0), 10_000_000_000)
     renderer.start_capture(0, path).finish()
     return read_png(path)

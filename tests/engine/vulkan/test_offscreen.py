@@ -10,7 +10,7 @@ from app.core.clock import NO_STAMP_NS
 from app.core.errors import SinkError
 from app.engine.vulkan.offscreen import TICKETS_KEPT, open_offscreen_renderer
 from tests.engine.vulkan import reference
-from tests.engine.vulkan.conftest import OpenRenderer, draw, read_png
+from tests.engine.vulkan.conftest import OpenRenderer, draw, frame_in, read_png
 from tests.support.flat_resources import assert_resources_stay_flat
 
 FORM = reference.picture_format(64, 48)
@@ -24,7 +24,7 @@ def test_gpu_times_lie_between_submission_and_the_end_of_the_wait(open_renderer:
     renderer.upload(PICTURE, 0)
     for _ in range(20):
         before_ns = time.monotonic_ns()
-        ticket = renderer.render(0, 0)
+        ticket = renderer.render([frame_in(0)], 0)
         assert renderer.wait(ticket, 10 * SECOND_NS)
         after_ns = time.monotonic_ns()
         times = renderer.gpu_times(ticket)
@@ -37,7 +37,7 @@ def test_gpu_times_are_known_for_every_recent_ticket_and_for_no_older_one(open_r
     renderer = open_renderer(64, 48)
     renderer.prepare(FORM, 1)
     renderer.upload(PICTURE, 0)
-    tickets = [renderer.render(0, 0) for _ in range(TICKETS_KEPT + 10)]
+    tickets = [renderer.render([frame_in(0)], 0) for _ in range(TICKETS_KEPT + 10)]
     assert renderer.wait(tickets[-1], 10 * SECOND_NS)
     starts = []
     for ticket in tickets[10:]:
@@ -72,10 +72,10 @@ def test_slots_can_be_added_while_frames_are_in_flight(open_renderer: OpenRender
     renderer = open_renderer(64, 48)
     renderer.prepare(FORM, 1)
     renderer.upload(PICTURE, 0)
-    ticket = renderer.render(0, 0)
+    ticket = renderer.render([frame_in(0)], 0)
     renderer.prepare(FORM, 5)
     renderer.upload(PICTURE, 4)
-    assert renderer.wait(renderer.render(4, 1), 10 * SECOND_NS)
+    assert renderer.wait(renderer.render([frame_in(4)], 1), 10 * SECOND_NS)
     assert renderer.wait(ticket, 0)
 
 
@@ -86,7 +86,7 @@ def test_images_that_stay_over_a_rebuild_keep_their_picture(open_renderer: OpenR
     renderer.start_capture(0, tmp_path / "after.png").finish()
     assert np.array_equal(read_png(tmp_path / "after.png"), before)
     renderer.rebuild(1)
-    assert renderer.live_objects()["Image"] == 1 + 3 * 3  # one target, three planes for three frames in flight
+    assert renderer.live_objects()["Image"] == 1 + 3 * 4  # one target, three planes a set
 
 
 def test_a_capture_that_cannot_be_written_is_an_error_with_its_path(
@@ -111,7 +111,7 @@ def test_fifty_reopenings_leave_memory_handles_and_threads_flat() -> None:
         renderer = open_offscreen_renderer(2, 64, 48, validation=False, device="")
         renderer.prepare(FORM, 2)
         renderer.upload(PICTURE, 0)
-        assert renderer.wait(renderer.render(0, 0), 10 * SECOND_NS)
+        assert renderer.wait(renderer.render([frame_in(0)], 0), 10 * SECOND_NS)
         renderer.close()
         assert renderer.live_objects() == {}
 
