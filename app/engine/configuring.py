@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any, Final
 
 from app.config.editing import changed_options
 from app.config.options import Effect, option
 from app.config.veoconfig import VeoConfig
-from app.core.vocabulary import Governor
-from app.engine.lane import Lane
+from app.core.clock import NS_PER_S
+from app.core.vocabulary import Governor, LatencyMode
+from app.engine.governors.governor_host import GovernorHost, no_effect_notice
+from app.engine.present_loop import PresentLoop
 from app.engine.sinks.sink import Sink, SinkRequest
 from app.engine.stages import Rate
-from app.ipc.messages import GovernorReadings
+from app.ipc.messages import GovernorDecision, GovernorReadings
 
 _SINK_KEYS: Final = frozenset({"present_mode", "min_image_count", "command_buffers"})
 _NEXT_FRAME: Final = "next frame"
@@ -20,22 +22,81 @@ _RECORDED: Final = "kept in the file; nothing in this version acts on it"
 
 
 class Pipeline:
-    """The stages that a configuration acts on, beside the present loop; present thread."""
+    """The stages that a configuration and its governors act on, beside the present loop.
 
-    def __init__(self, sink: Sink, lanes: Sequence[Lane]) -> None:
+    `configure` is the present thread's, `tick` the status thread's; what both set is replaced whole.
+    """
+
+    def __init__(self, sink: Sink, loop: PresentLoop, config: VeoConfig) -> None:
         self.sink = sink
-        self._lanes = lanes
+        self._loop = loop
+        self._config = config
+        rates_hz = [None if lane.source.info.free_running else lane.source.info.rate_hz for lane in loop.lanes]
+        self._governors = GovernorHost(config, rates_hz, sink.info.refresh_hz)
+        self._topology = self._read_topology()
+        loop.observe_settled = self._governors.observe_settled
+        for lane, governor in zip(loop.lanes, self._governors.lanes, strict=True):
+            lane.stages.observe_arrival = governor.observe_arrival
 
     def configure(self, config: VeoConfig) -> None:
-        """Set queue depths, overflow policy and rate; they act at once."""
-        for lane in self._lanes:
+        """Set queue depths, overflow policy and rates; they act at once."""
+        self._config = config
+        self._governors.configure(config)
+        for lane in self._loop.lanes:
             stages = lane.stages
             stages.configure_queues(config.nvdec_queue_depth, config.frame_queue_depth, config.overflow_policy)
             stages.grow_slots(self.sink.info.image_count)
-            stages.rate = Rate(config.preview_fps, Governor.PREVIEW_FPS)
+        self._set_rates()
+
+    def notice(self) -> str:
+        """Return what the user should know of this configuration on these sources, or ""."""
+        return no_effect_notice(self._config, [governor.source_rate_hz for governor in self._governors.lanes])
 
     def note_readings(self, readings: GovernorReadings) -> None:
         """Let the governors know what the session measured."""
+        self._governors.note_readings(readings)
+
+    def tick(self, now_ns: int) -> list[GovernorDecision]:
+        """Let the governors look, put what they want into force, and return what they decided; a few times a second."""
+        topology = self._read_topology()
+        if topology != self._topology:
+            self._topology = topology
+            self._governors.set_refresh(self.sink.info.refresh_hz)
+            self._governors.note_topology()
+        decisions = self._governors.tick(now_ns)
+        self._set_rates()
+        return decisions
+
+    def _set_rates(self) -> None:
+        config = self._config
+        for lane, governor in zip(self._loop.lanes, self._governors.lanes, strict=True):
+            wanted_hz, who = governor.wanted
+            if lane.source.info.free_running:
+                wanted_hz, who = config.preview_fps, Governor.PREVIEW_FPS
+            made_up = _interpolation(config, who)
+            lane.stages.rate = Rate(wanted_hz, who, made_up)
+            added_ns = 0 if made_up == "none" else interpolation_delay_ns(governor.source_rate_hz, wanted_hz)
+            lane.stages.extra_latency_ns = self._governors.extra_latency_ns + added_ns
+
+    def _read_topology(self) -> tuple[object, ...]:
+        return (self.sink.info, *(lane.stages.picture_format for lane in self._loop.lanes))
+
+
+def interpolation_delay_ns(source_hz: float | None, kept_hz: float) -> int:
+    """Return the latency that made-up pictures cost: the frame behind the longest gap must be there before its first.
+
+    Of n frames in a row of which one is kept, the first left out is due n − 1 source intervals before the next kept one
+    arrives: one source interval where every second frame is kept.
+    """
+    if not source_hz or not 0 < kept_hz < source_hz:
+        return 0
+    return round((math.ceil(source_hz / kept_hz - 1e-9) - 1) * NS_PER_S / source_hz)
+
+
+def _interpolation(config: VeoConfig, who: Governor) -> str:
+    """Return how pictures are made up: only where frames are left out by compensation and can wait for the next one."""
+    due = config.latency_mode is not LatencyMode.LOW_LATENCY
+    return config.frame_compensation.interpolation if due and who is Governor.COMPENSATION else "none"
 
 
 def sink_request(config: VeoConfig) -> SinkRequest:

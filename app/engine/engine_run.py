@@ -68,11 +68,12 @@ def _run(start: StartRun, channel: Channel, ring: FrameRingWriter, outbox: Outbo
         inbox = Inbox(channel, doorbell)
         lanes = _make_lanes(sources, sink, doorbell, config)
         loop = PresentLoop(lanes, Output(sink, outbox, ring), doorbell)
-        control = Control(loop, Pipeline(sink, lanes), inbox, outbox, config, start.config_serial)
+        pipeline = Pipeline(sink, loop, config)
+        control = Control(loop, pipeline, inbox, outbox, config, start.config_serial)
         outbox.post(EngineReady(sources[0].info, sink.info, [source.info for source in sources[1:]]))
-        if notice:
-            outbox.post(EngineEvent("warning", "engine", notice, time.monotonic_ns()))
-        _present(StatusReporter(sink, loop, outbox), loop, control, outbox)
+        for text in filter(None, (notice, pipeline.notice())):
+            outbox.post(EngineEvent("warning", "engine", text, time.monotonic_ns()))
+        _present(StatusReporter(pipeline, loop, outbox), loop, control, outbox)
 
 
 def _open_source(text: str, stack: contextlib.ExitStack) -> Source:

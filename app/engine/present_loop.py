@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from app.config.veoconfig import VeoConfig
@@ -57,6 +57,7 @@ class PresentLoop:
         lanes: one a source, in the order of their tiles.
         config_serial: serial of the configuration in force.
         waits_for_display: `WaitForNextFrame`: at most one picture is between submit and display.
+        observe_settled: shown each frame whose fate is known, before its record is written.
         stop_reason: why the run ends; "" while it goes on.
         records: writes the frame records, and knows what one costs.
         uploaded_bytes: bytes copied to the device for settled frames.
@@ -69,6 +70,7 @@ class PresentLoop:
         self._doorbell = doorbell
         self.config_serial = 0
         self.waits_for_display = False
+        self.observe_settled: Callable[[Frame, Fate], None] | None = None
         self.stop_reason = ""
         self.records = RecordWriter(output.ring)
         self.uploaded_bytes = 0
@@ -187,9 +189,7 @@ class PresentLoop:
         for frame in frames:
             lane = self.lanes[frame.source_index]
             frame.frame_queue_out = len(lane.stages.frame_queue)
-            frame.acquire_start_ns = max(
-                started_ns, frame.process_end_ns
-            )  # it may have come meanwhile
+            frame.acquire_start_ns = max(started_ns, frame.process_end_ns)  # it may have come meanwhile
             frame.acquire_end_ns = acquired_ns
             frame.image_index = image
             frame.present_mode_requested = self._mode_requested
@@ -290,6 +290,8 @@ class PresentLoop:
             fate = _settle_made_up(frame)
         elif fate is Fate.DISPLAYED:
             self._note_displayed(lane, frame)
+        if self.observe_settled is not None:
+            self.observe_settled(frame, fate)
         lane.stages.ledger.settle(fate)
         self.uploaded_bytes += frame.bytes_uploaded
         self.records.write(frame, fate, self.config_serial)

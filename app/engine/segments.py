@@ -25,12 +25,8 @@ class BreakWatch:
         self._last_arrive_ns = NO_STAMP_NS
         self._last_pts_ns = 0
 
-    def mark(self, frame: Frame, discontinuity: str) -> bool:
-        """Note the next frame in order of delivery, and tell whether the source broke off before it.
-
-        Args:
-            discontinuity: what the source says of it, or "".
-        """
+    def mark(self, frame: Frame, discontinuity: str) -> None:
+        """Note the next frame in order of delivery; `discontinuity` is what the source says of it, or ""."""
         reason = discontinuity or self._stall_before(frame)
         if reason:
             self._breaks += 1
@@ -38,7 +34,6 @@ class BreakWatch:
         frame.breaks_before, frame.break_reason = self._breaks, self._reason
         self._last_arrive_ns = frame.arrive_ns - frame.postponed_ns
         self._last_pts_ns = frame.pts_ns
-        return bool(reason)
 
     def _stall_before(self, frame: Frame) -> str:
         if self._last_arrive_ns == NO_STAMP_NS:

@@ -109,7 +109,7 @@ class Stages:
         rate: how many frames are let through; replaced whole, at any time, by any thread.
         extra_latency_ns: what governors and interpolation add to the latency; any thread.
         branches: offered every processed picture; replaced whole.
-        observe_delay: told `arrive − pts` (ns) of each frame, and whether the source broke off before it.
+        observe_arrival: shown each frame as it arrives, also those lost later.
         fault: what ended one of the two threads against its will, raised anew by the present loop; None normally.
         source_failure: text of the error that ended the source, or "".
     """
@@ -130,7 +130,7 @@ class Stages:
         self.rate = Rate()
         self.extra_latency_ns = 0
         self.branches: tuple[Branch, ...] = ()
-        self.observe_delay: Callable[[int, bool], None] | None = None
+        self.observe_arrival: Callable[[Frame], None] | None = None
         self.source_failure = ""
         self.fault: Exception | None = None
         self._stopping = False
@@ -212,9 +212,9 @@ class Stages:
         frame.postponed_ns = self._source.postponed_ns
         frame.decode_start_ns = delivery.decode_start_ns
         frame.decode_end_ns = delivery.decode_end_ns
-        broke_off = self._break_watch.mark(frame, delivery.discontinuity)
-        if self.observe_delay is not None:
-            self.observe_delay(frame.arrive_ns - frame.postponed_ns - frame.pts_ns, broke_off)
+        self._break_watch.mark(frame, delivery.discontinuity)
+        if self.observe_arrival is not None:
+            self.observe_arrival(frame)
         frame.flags = FLAG_KEY_FRAME if delivery.key_frame else 0
         frame.picture = delivery.picture
         return frame

@@ -8,22 +8,24 @@ from typing import Final
 
 import psutil
 
+from app.engine.configuring import Pipeline
 from app.engine.outbox import Outbox
 from app.engine.present_loop import PresentLoop
-from app.engine.sinks.sink import Sink
 from app.ipc.messages import EngineEvent, EngineStatus
 
 PERIOD_S: Final = 0.5
+TICK_S: Final = PERIOD_S / 2
+"""How often the governors look: four times a second."""
 
 
 class StatusReporter:
-    """A thread that wakes twice a second, reads CPU time and memory, and posts an `EngineStatus`.
+    """A thread that lets the governors look four times a second, and posts an `EngineStatus` at every second look.
 
     It also passes on the notices of the sources and the messages of the validation layer, as events.
     """
 
-    def __init__(self, sink: Sink, loop: PresentLoop, outbox: Outbox) -> None:
-        self._sink = sink
+    def __init__(self, pipeline: Pipeline, loop: PresentLoop, outbox: Outbox) -> None:
+        self._pipeline = pipeline
         self._validation_told = 0
         self._loop = loop
         self._outbox = outbox
@@ -42,7 +44,13 @@ class StatusReporter:
 
     def _run(self) -> None:
         before_ns, before_cpu_ns, before_loop_ns = time.monotonic_ns(), time.process_time_ns(), self._loop.cpu_ns
-        while not self._stop.wait(PERIOD_S):
+        looks = 0
+        while not self._stop.wait(TICK_S):
+            looks += 1
+            for decision in self._pipeline.tick(time.monotonic_ns()):
+                self._outbox.post(decision)
+            if looks % 2:
+                continue
             now_ns, cpu_ns, loop_ns = time.monotonic_ns(), time.process_time_ns(), self._loop.cpu_ns
             wall_ns = max(1, now_ns - before_ns)
             self._outbox.post(
@@ -66,7 +74,7 @@ class StatusReporter:
         for lane in self._loop.lanes:
             for notice in lane.source.take_notices():
                 self._outbox.post(EngineEvent("warning", "source", notice, now_ns))
-        messages = self._sink.validation_messages()
+        messages = self._pipeline.sink.validation_messages()
         for message in messages[self._validation_told :]:
             self._outbox.post(EngineEvent("error", "validation", message, now_ns))
         self._validation_told = len(messages)
