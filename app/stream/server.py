@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import time
 from collections.abc import Callable
@@ -193,7 +194,9 @@ def _listen(host: str, port: int) -> socket.socket:
 def _address_refused(start: StartStream, error: OSError) -> str:
     where = f"{start.host}, port {start.port}" if start.port else start.host
     cure = "choose a port that is free, or 0 for any" if start.port else "choose an address of this machine"
-    return f"the preview stream cannot listen on {where} ({error.strerror}); {cure}"
+    # Of other errors, `create_server` lengthens the text by the address, which is named already.
+    reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    return f"the preview stream cannot listen on {where} ({reason}); {cure}"
 
 
 async def _until(stop: asyncio.Event) -> None:
