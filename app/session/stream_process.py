@@ -48,8 +48,8 @@ class StreamProcess:
     """One preview stream and the server process that serves it; the engine writes into `block` and knows no more.
 
     A server that dies takes nothing with it: it is told by a `StreamFailed`, and another one is started on the same
-    memory and the same port (`StreamReady` tells it), so that clients find it again. `start` and `close` belong to one
-    thread; the properties may be read from any.
+    memory and the same port (`StreamReady` tells it), so that clients find it again. `start`, `stop` and `close`
+    belong to one thread; the properties may be read from any.
 
     Args:
         request_id: names the run in the address: 1–64 letters, digits, `.`, `_`, `~`, `-`; "" makes one.
@@ -80,7 +80,7 @@ class StreamProcess:
         self._url = ""
         self._status: StreamStatus | None = None
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="stream-watch", daemon=True)
+        self._thread: threading.Thread | None = None
 
     @property
     def request_id(self) -> str:
@@ -114,22 +114,30 @@ class StreamProcess:
         return None if server is None else server.process.pid
 
     def start(self) -> None:
-        """Start the server; returns at once, the listener and `url` tell when it is ready.
+        """Start the server, also again after `stop`; returns at once, listener and `url` tell when it is ready.
 
         Raises:
             EngineError: the process could not be started.
         """
+        self._stopping.clear()
         self._server = _Server(self._start, self.block, self._command)
+        # A daemon: the server ends by itself with the channel, so an interpreter that ends need not wait for it.
+        self._thread = threading.Thread(target=self._watch, name="stream-watch", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        """End the server and free the memory; the engine has ended, or keeps its own hold on it."""
+    def stop(self) -> None:
+        """End the server and wait for it, at most some seconds; the engine may write on. Does nothing without one."""
         self._stopping.set()
         server = self._server
         if server is not None:
             server.ask_to_stop()
-        if self._thread.is_alive():
+        if self._thread is not None:
             self._thread.join()
+            self._thread = None
+
+    def close(self) -> None:
+        """End the server and free the memory; an engine that still runs keeps its own hold on it."""
+        self.stop()
         self.block.close()
 
     # --- the watching thread ------------------------------------------------------------------------------------------
