@@ -39,15 +39,22 @@ def rate_decision(
 ) -> GovernorDecision:
     """Return the message about a move, after the rates were combined anew.
 
-    Its rate is that of the source concerned, of the first one when all are. With several sources the sentence names the
-    source, or the rates of all.
+    Its rate is that of the source concerned; when all are, of the first one whose rate this governor sets. With several
+    sources the sentence names the source, or the rates of all.
     """
-    lane = lanes[move.lane_index or 0]
+    lane = _lane_concerned(move, lanes)
     who = f"source {move.lane_index + 1}: " if move.lane_index is not None and len(lanes) > 1 else ""
     reason = f"{who}{move.reason}{_rates(move, lanes, preview_fps)}"
     if move.lane_index is not None or len(lanes) == 1:
         reason += _in_force(move.governor, lane, refresh_hz)
     return GovernorDecision(move.governor.label, at_ns, _action(move, lane), lane.wanted_hz or None, reason)
+
+
+def _lane_concerned(move: Move, lanes: Sequence[LaneGovernor]) -> LaneGovernor:
+    if move.lane_index is not None:
+        return lanes[move.lane_index]
+    with_rate = [lane for lane in lanes if lane.ceilings] or list(lanes)
+    return next((lane for lane in with_rate if lane.governor is move.governor), with_rate[0])
 
 
 def _action(move: Move, lane: LaneGovernor) -> str:

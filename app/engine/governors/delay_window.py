@@ -33,7 +33,7 @@ class DelayWindow:
         return self._count
 
     def add(self, delay_ns: int) -> None:
-        """Note the delay of the next frame, any zero; 0.2 µs."""
+        """Note the delay of the next frame, any zero; 0.1 µs."""
         self._ring[self._next] = delay_ns
         self._next = (self._next + 1) % self._frames
         if self._count < self._frames:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from app.config.governors import Recapture
 from app.core.clock import NO_STAMP_NS, NS_PER_S
-from app.core.records import FLAG_LATE_SHOWN
+from app.core.records import FLAG_INTERPOLATED, FLAG_LATE_SHOWN
 from app.core.vocabulary import Fate
 from app.engine.frame import Frame
 from app.engine.governors.recapture import Anomaly, GpuTimeWatch
@@ -52,8 +52,7 @@ class FrameWatch:
         if fate in _LATE_FATES or frame.flags & FLAG_LATE_SHOWN:
             self._late += 1
         upload = _upload_bytes_per_s(frame)
-        # The frames of several sources in one picture share its command buffer and its stamps.
-        if NO_STAMP_NS not in (frame.gpu_start_ns, frame.gpu_end_ns) and frame.gpu_end_ns != self._last_gpu_end_ns:
+        if self._is_to_be_judged(frame):
             self._last_gpu_end_ns = frame.gpu_end_ns
             self._judged += 1
             anomaly = self._gpu_times.add(frame.gpu_end_ns - frame.gpu_start_ns)
@@ -76,6 +75,16 @@ class FrameWatch:
         if rule.window != self._gpu_times.rule.window:
             self.restart(rule)
         self._gpu_times.rule = rule
+
+    def _is_to_be_judged(self, frame: Frame) -> bool:
+        """Tell whether a frame has a command buffer of its own that is like the others.
+
+        The frames of several sources in one picture share its command buffer and its stamps. A made-up picture has
+        passes of its own, and its time is no measure for the rest.
+        """
+        if NO_STAMP_NS in (frame.gpu_start_ns, frame.gpu_end_ns) or frame.flags & FLAG_INTERPOLATED:
+            return False
+        return frame.gpu_end_ns != self._last_gpu_end_ns
 
     def restart(self, rule: Recapture) -> None:
         """Begin anew with the warm-up, because the command buffers do something else from now on."""

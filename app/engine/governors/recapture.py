@@ -69,7 +69,7 @@ class GpuTimeWatch:
         found = self._judge(gpu_ns) if self._times.is_full else None
         self._times.add(gpu_ns)
         if self._times.is_full and math.isnan(self._baseline_ns):
-            self._baseline_ns = self._times.median
+            self._baseline_ns = self._times.median()
         return found
 
     def _judge(self, gpu_ns: int) -> Anomaly | None:

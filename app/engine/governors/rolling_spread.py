@@ -10,8 +10,8 @@ from statistics import median
 class RollingSpread:
     """A ring of whole numbers with their running sums.
 
-    The sums are Python integers and therefore exact: nothing drifts, however long the run. A sample costs 0.5 µs.
-    Attributes are of the samples in the ring, at most `size` of them.
+    The sums are Python integers and therefore exact: nothing drifts, however long the run. A sample costs 0.5 µs. All
+    figures are of the samples in the ring, at most `size` of them.
     """
 
     def __init__(self, size: int) -> None:
@@ -41,9 +41,8 @@ class RollingSpread:
         n = self._count
         return math.sqrt((n * self._squares - self._sum**2) / (n * (n - 1))) if n > 1 else math.nan
 
-    @property
     def median(self) -> float:
-        """Median; NaN of nothing. Sorts, so it is not for every frame."""
+        """Return the median; NaN of nothing. Sorts, so it is not for every frame."""
         return float(median(self._ring[: self._count])) if self._count else math.nan
 
     def add(self, value: int) -> None:

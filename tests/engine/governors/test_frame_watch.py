@@ -6,7 +6,7 @@ import pytest
 
 from app.config.governors import Recapture
 from app.core.clock import NO_STAMP_NS
-from app.core.records import FLAG_LATE_SHOWN
+from app.core.records import FLAG_INTERPOLATED, FLAG_LATE_SHOWN
 from app.core.vocabulary import Fate
 from app.engine.frame import Frame
 from app.engine.governors.frame_watch import FrameWatch
@@ -61,6 +61,15 @@ def test_frames_without_gpu_times_are_not_judged() -> None:
     for frame in frames[5:]:
         frame.gpu_start_ns = NO_STAMP_NS
     assert watch_of(frames).take() == (0, 0, ())
+
+
+def test_made_up_pictures_are_not_judged() -> None:
+    """Their passes take longer each time; that is no anomaly, and it must not blur what is one."""
+    frames = [settled_frame(number, gpu_ms=4.0 if number % 4 else 12.0) for number in range(100)]
+    for frame in frames[::4]:
+        frame.flags = FLAG_INTERPOLATED
+    seen = watch_of([*frames, settled_frame(101, gpu_ms=8.0)]).take()
+    assert (seen.judged, len(seen.slow)) == (76, 1)
 
 
 def test_frames_that_were_never_uploaded_are_no_upload() -> None:

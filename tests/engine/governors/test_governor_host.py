@@ -295,6 +295,17 @@ def test_a_source_that_runs_free_cannot_be_braked_and_is_not_said_to_be() -> Non
     assert no_effect_notice(config, [None, 60.0]) == no_effect_notice(VeoConfig(), [None]) == ""
 
 
+def test_of_several_sources_the_decision_shows_one_that_it_concerns() -> None:
+    hot = host_of(THERMAL, None, 60.0)
+    hot.note_readings(readings(80.0))
+    (decision,) = hot.tick(0)
+    assert (decision.action, decision.rate_hz) == ("ceiling 48 fps", 48.0)
+    busy = host_of(BANDWIDTH, 60.0, 240.0)
+    busy.note_readings(readings(link_ratio=0.95))
+    (decision,) = busy.tick(0)
+    assert (decision.action, decision.rate_hz) == ("ceiling 96 fps", 96.0)
+
+
 def test_a_source_whose_rate_changes_is_followed() -> None:
     host = host_of(THERMAL, 60.0)
     host.note_readings(readings(80.0))
