@@ -59,8 +59,8 @@ class PlaneBook:
         return self.shown
 
     def show_early(self, serial: int) -> None:
-        """Show the picture loaded ahead before its time, where there is none before it."""
-        self.shown = self.later
+        """Show the picture loaded ahead before its time, where there is none before it that one could start from."""
+        self.shown = self.earlier = self.later
         self.keep(serial)
 
     def keep(self, serial: int) -> None:
