@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 
@@ -21,17 +22,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="veotuner-engine", description=__doc__)
     parser.add_argument("--channel", required=True)
     parser.add_argument("--ring", required=True)
+    parser.add_argument("--thumbnails")
     arguments = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C on a terminal is the session's to handle
     channel = connect_child(arguments.channel)
-    with SharedBlock.attach(arguments.ring) as block:
+    with contextlib.ExitStack() as stack:
+        block = stack.enter_context(SharedBlock.attach(arguments.ring))
+        thumbnails = stack.enter_context(SharedBlock.attach(arguments.thumbnails)) if arguments.thumbnails else None
         ring = FrameRingWriter(block, (len(block.memory) - HEADER_BYTES) // FRAME_DTYPE.itemsize)
         try:
             start = channel.receive(_START_TIMEOUT_S)
             if not isinstance(start, StartRun):
                 sys.stderr.write("the engine was started without a job\n")
                 return 2
-            return run_engine(start, channel, ring)
+            return run_engine(start, channel, ring, thumbnails)
         finally:
             ring.close()
 

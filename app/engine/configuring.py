@@ -7,17 +7,22 @@ from typing import Any, Final
 
 from app.config.editing import changed_options
 from app.config.options import Effect, option
+from app.config.sections import Realtime
 from app.config.veoconfig import VeoConfig
 from app.core.clock import NS_PER_S
+from app.core.errors import EngineError
 from app.core.vocabulary import Governor, LatencyMode
+from app.engine.branches import Branches
 from app.engine.governors.governor_host import GovernorHost, no_effect_notice
 from app.engine.present_loop import PresentLoop
+from app.engine.realtime import RealtimeScheduling
 from app.engine.sinks.sink import Sink, SinkRequest
 from app.engine.stages import Rate
 from app.ipc.messages import GovernorDecision, GovernorReadings
 
 _SINK_KEYS: Final = frozenset({"present_mode", "min_image_count", "command_buffers"})
 _NEXT_FRAME: Final = "next frame"
+_NEXT_START: Final = "when the engine is started anew: a device cannot be changed under a running one"
 _RECORDED: Final = "kept in the file; nothing in this version acts on it"
 
 
@@ -27,8 +32,10 @@ class Pipeline:
     `configure` is the present thread's, `tick` the status thread's; what both set is replaced whole.
     """
 
-    def __init__(self, sink: Sink, loop: PresentLoop, config: VeoConfig) -> None:
+    def __init__(self, sink: Sink, loop: PresentLoop, branches: Branches, config: VeoConfig) -> None:
         self.sink = sink
+        self.branches = branches
+        self._scheduling = RealtimeScheduling()
         self._loop = loop
         self._config = config
         rates_hz = [None if lane.source.info.free_running else lane.source.info.rate_hz for lane in loop.lanes]
@@ -37,6 +44,14 @@ class Pipeline:
         loop.observe_settled = self._governors.observe_settled
         for lane, governor in zip(loop.lanes, self._governors.lanes, strict=True):
             lane.stages.observe_arrival = governor.observe_arrival
+
+    def schedule(self, wanted: Realtime) -> str:
+        """Schedule the threads as `realtime` says and return how the present thread stands then; present thread.
+
+        Raises:
+            EngineError: the system refuses.
+        """
+        return self._scheduling.apply(wanted).sentence()
 
     def configure(self, config: VeoConfig) -> None:
         """Set queue depths, overflow policy and rates; they act at once."""
@@ -117,7 +132,11 @@ def apply_change(old: VeoConfig, new: VeoConfig, pipeline: Pipeline) -> dict[str
     if _SINK_KEYS & changed.keys():
         rebuild_text = _change_sink(pipeline.sink, sink_request(new))
     pipeline.configure(new)
-    return {key: _effect_text(key, rebuild_text) for key in changed}
+    effects = {key: _effect_text(key, rebuild_text) for key in changed}
+    effects |= pipeline.branches.change(old, new)
+    if new.realtime != old.realtime:
+        effects |= dict.fromkeys((key for key in changed if key.startswith("realtime.")), _reschedule(pipeline, new))
+    return effects
 
 
 def changes_for_message(old: VeoConfig, new: VeoConfig) -> dict[str, list[Any]]:
@@ -133,7 +152,16 @@ def _change_sink(sink: Sink, request: SinkRequest) -> str:
     return f"swapchain rebuilt in {sink.info.rebuild_ms or 0.0:.1f} ms"
 
 
+def _reschedule(pipeline: Pipeline, config: VeoConfig) -> str:
+    try:
+        return pipeline.schedule(config.realtime)
+    except EngineError as error:
+        return f"refused: {error}"
+
+
 def _effect_text(key: str, rebuild_text: str) -> str:
     if key in _SINK_KEYS:
         return rebuild_text
+    if key.startswith("device."):
+        return _NEXT_START
     return _RECORDED if option(key).effect in (Effect.RECORD, Effect.PRIVILEGED) else _NEXT_FRAME

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from app.config.sections import Realtime
 from app.config.source_text import parse_source
 from app.config.veoconfig import VeoConfig, config_from_object
 from app.core.errors import VeoTunerError
+from app.engine.branches import Branches, wanted_thumbnail
 from app.engine.configuring import Pipeline, sink_request
 from app.engine.control import Control
 from app.engine.doorbell import Doorbell
@@ -27,23 +29,28 @@ from app.engine.sources.opening import open_source
 from app.engine.sources.source import Source
 from app.engine.stages import Stages
 from app.engine.status import StatusReporter
+from app.engine.thumbnails import ThumbnailFeed
 from app.ipc.channel import Channel
 from app.ipc.frame_ring import FrameRingWriter
 from app.ipc.messages import EngineEvent, EngineReady, RunFailed, RunFinished, StartRun
+from app.ipc.shared_block import SharedBlock
 
 SWITCH_INTERVAL_S: Final = 0.0005
 """How soon a thread that wants the interpreter gets it from another that computes. At CPython's 5 ms a wake-up of the
 present thread beside a decode thread was seen to come 4 ms late at the 99th percentile."""
 
 
-def run_engine(start: StartRun, channel: Channel, ring: FrameRingWriter) -> int:
+def run_engine(start: StartRun, channel: Channel, ring: FrameRingWriter, thumbnails: SharedBlock | None) -> int:
     """Run until the source ends, the session says stop, or something fails; return the process's exit code.
+
+    Args:
+        thumbnails: block of the preview stream; None where none can be served.
 
     Every failure is told as `RunFailed` with a sentence for the user; nothing is raised.
     """
     outbox = Outbox(channel)
     try:
-        _run(start, channel, ring, outbox)
+        _run(start, channel, ring, thumbnails, outbox)
     except VeoTunerError as error:
         outbox.post(RunFailed(type(error).__name__, str(error)))
         return 1
@@ -55,7 +62,9 @@ def run_engine(start: StartRun, channel: Channel, ring: FrameRingWriter) -> int:
     return 0
 
 
-def _run(start: StartRun, channel: Channel, ring: FrameRingWriter, outbox: Outbox) -> None:
+def _run(
+    start: StartRun, channel: Channel, ring: FrameRingWriter, thumbnails: SharedBlock | None, outbox: Outbox
+) -> None:
     config = config_from_object(start.config)
     with contextlib.ExitStack() as stack:
         sources = [_open_source(text, stack) for text in start.sources]
@@ -68,12 +77,19 @@ def _run(start: StartRun, channel: Channel, ring: FrameRingWriter, outbox: Outbo
         inbox = Inbox(channel, doorbell)
         lanes = _make_lanes(sources, sink, doorbell, config)
         loop = PresentLoop(lanes, Output(sink, outbox, ring), doorbell)
-        pipeline = Pipeline(sink, loop, config)
+        feed = ThumbnailFeed(thumbnails, wanted_thumbnail(config)) if thumbnails is not None else None
+        branches = Branches(lanes[0].stages, start.encode_to, feed, outbox)
+        stack.callback(branches.close)
+        branches.open(config)
+        pipeline = Pipeline(sink, loop, branches, config)
+        standing = pipeline.schedule(config.realtime)
         control = Control(loop, pipeline, inbox, outbox, config, start.config_serial)
         outbox.post(EngineReady(sources[0].info, sink.info, [source.info for source in sources[1:]]))
+        if config.realtime != Realtime():
+            outbox.post(EngineEvent("info", "scheduling", standing, time.monotonic_ns()))
         for text in filter(None, (notice, pipeline.notice())):
             outbox.post(EngineEvent("warning", "engine", text, time.monotonic_ns()))
-        _present(StatusReporter(pipeline, loop, outbox), loop, control, outbox)
+        _present(StatusReporter(pipeline, loop, outbox), loop, control, pipeline, outbox)
 
 
 def _open_source(text: str, stack: contextlib.ExitStack) -> Source:
@@ -91,7 +107,7 @@ def _make_lanes(sources: Sequence[Source], sink: Sink, doorbell: Doorbell, confi
     return lanes
 
 
-def _present(status: StatusReporter, loop: PresentLoop, control: Control, outbox: Outbox) -> None:
+def _present(status: StatusReporter, loop: PresentLoop, control: Control, pipeline: Pipeline, outbox: Outbox) -> None:
     _quieten_interpreter()
     for lane in loop.lanes:
         lane.stages.start()
@@ -102,6 +118,7 @@ def _present(status: StatusReporter, loop: PresentLoop, control: Control, outbox
         left: Counter[str] = Counter()
         for lane in loop.lanes:
             left.update(lane.stages.stop())
+        pipeline.branches.close()
         status.stop()
     loop.settle()
     outbox.post(RunFinished(reason, {**left, **loop.stranded()}))

@@ -67,6 +67,7 @@ class StatusReporter:
             )
             before_ns, before_cpu_ns, before_loop_ns = now_ns, cpu_ns, loop_ns
             self._pass_on_notices()
+            self._pipeline.branches.report()
         self._pass_on_notices()
 
     def _pass_on_notices(self) -> None:
@@ -74,6 +75,8 @@ class StatusReporter:
         for lane in self._loop.lanes:
             for notice in lane.source.take_notices():
                 self._outbox.post(EngineEvent("warning", "source", notice, now_ns))
+        for notice in self._pipeline.branches.take_notices():
+            self._outbox.post(EngineEvent("warning", "preview stream", notice, now_ns))
         messages = self._pipeline.sink.validation_messages()
         for message in messages[self._validation_told :]:
             self._outbox.post(EngineEvent("error", "validation", message, now_ns))
