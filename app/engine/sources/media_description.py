@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from av.sidedata.sidedata import SideData
+from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
@@ -24,7 +25,7 @@ from app.engine.sources.pixel_format import (
 )
 from app.ipc.messages import SourceInfo
 
-_MATRIX_NAMES: Final = {Matrix.BT601: "bt601", Matrix.BT709: "bt709", Matrix.BT2020: "bt2020", Matrix.RGB: "rgb"}
+MATRIX_NAMES: Final = {Matrix.BT601: "bt601", Matrix.BT709: "bt709", Matrix.BT2020: "bt2020", Matrix.RGB: "rgb"}
 _MATRIX_TITLES: Final = {Matrix.BT601: "BT.601", Matrix.BT709: "BT.709", Matrix.BT2020: "BT.2020", Matrix.RGB: "RGB"}
 
 
@@ -74,12 +75,12 @@ class PictureKind:
         return ", ".join(changes) or f"colours changed to {colours_title(now)}"
 
 
-def picture_kind(frame: VideoFrame, stream: VideoStream, chroma_siting: str) -> PictureKind:
+def picture_kind(frame: VideoFrame, stream: VideoStream | VideoCodecContext, chroma_siting: str) -> PictureKind:
     """Return what `frame` is.
 
     Args:
         frame: as decoded.
-        stream: gives the pixel aspect ratio.
+        stream: gives the pixel aspect ratio; the decoder, where there is no container.
         chroma_siting: FFmpeg's name of the stream's chroma location, or "".
     """
     decoded = frame.format.name
@@ -125,7 +126,7 @@ def describe_media(playback: Playback, media: OpenedMedia, kind: PictureKind) ->
         free_running=playback.free,
         live=not playback.free,
         pixel_format=picture_format.name,
-        matrix=_MATRIX_NAMES[picture_format.matrix],
+        matrix=MATRIX_NAMES[picture_format.matrix],
         colour_range="full" if picture_format.full_range else "limited",
         rotation_degrees=picture_format.rotation_degrees,
         decoder=media.hardware or "software",
