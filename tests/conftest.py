@@ -12,6 +12,8 @@ pytest_plugins = [
     "tests.support.sandbox",
     "tests.support.leaks",  # before the modules that import it, or its asserts are not rewritten
     "tests.support.x_server",
+    "tests.support.weston",
+    "tests.support.scripted_compositor",
     "tests.support.log_records",
     "tests.support.media",
 ]
