@@ -1,4 +1,4 @@
-"""The swapchain sink: presents into an X11 window or a headless surface through Vulkan."""
+"""The swapchain sink: presents into an X11 or Wayland window or a headless surface through Vulkan."""
 
 from __future__ import annotations
 
@@ -9,24 +9,36 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from app.config.sink_text import HeadlessSpec, X11Spec
-from app.core.clock import NO_STAMP_NS, NS_PER_MS
+from app.config.sink_text import SurfaceSpec
+from app.core.clock import NS_PER_MS, NS_PER_S
 from app.core.errors import SinkError
-from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
+from app.core.vocabulary import Fate
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
+from app.engine.sinks.display_ladder import DisplayLadder
+from app.engine.sinks.display_refresh import RefreshTracker
 from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
 from app.engine.vulkan import api
+from app.engine.vulkan.api import Handle
 from app.engine.vulkan.capture import Captures, PendingCapture, capture_last_picture
 from app.engine.vulkan.clearing import ClearLoop
-from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
-from app.engine.vulkan.display_time import AcquireReturns, DisplayWatcher, Presentation
-from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
+from app.engine.vulkan.display_time import (
+    AcquireReturns,
+    CallReturns,
+    DisplayTimes,
+    FeedbackTimes,
+    PresentFenceTimes,
+    PresentWaits,
+)
+from app.engine.vulkan.gpu_clock import ClockState, GpuClock
+from app.engine.vulkan.in_flight import Submission
 from app.engine.vulkan.instance import Instance, open_instance
-from app.engine.vulkan.negotiation import grant_mode
-from app.engine.vulkan.pacing import Pacing, PacingProbe
+from app.engine.vulkan.negotiation import IN_ORDER_MODES, grant_mode
+from app.engine.vulkan.pacing import FASTEST_REFRESH_NS, Pacing, PacingProbe, outruns_fifo
 from app.engine.vulkan.physical_device import choose_physical_device
 from app.engine.vulkan.present_fences import PresentFences
+from app.engine.vulkan.presentation import Presentation
 from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
 from app.engine.vulkan.surface import Surface, open_surface
@@ -41,7 +53,8 @@ _SETTLE_NS: Final = 300 * NS_PER_MS
 _HIDDEN_WAIT_NS: Final = 20 * NS_PER_MS
 _OPENED: Final = "opened"
 _POLL_S: Final = 0.0002
-_FIFO_MODES: Final = (PresentMode.FIFO, PresentMode.FIFO_RELAXED)
+_RETURNS_KEPT: Final = 64
+"""Present calls over which a FIFO that does not pace is found out while it runs."""
 
 
 class SwapchainSink:
@@ -53,7 +66,7 @@ class SwapchainSink:
     def __init__(
         self,
         instance: Instance,
-        spec: HeadlessSpec | X11Spec,
+        spec: SurfaceSpec,
         request: SinkRequest,
         device: str,
         without: Collection[str] = (),
@@ -71,14 +84,17 @@ class SwapchainSink:
         self._suboptimal_is_final = False
         self._pacing: Pacing | None = None
         self._probed = False
-        self._acquire_returns: AcquireReturns | None = None
+        self._presented = 0
+        self._returns: deque[int] = deque(maxlen=_RETURNS_KEPT)
+        self._outruns = False
+        self._info_due = ""
         with ExitStack() as stack:
             stack.callback(instance.close)
             self._open(spec, device, without, stack)
             self._build(_OPENED)
             self._parts = stack.pop_all()
 
-    def _open(self, spec: HeadlessSpec | X11Spec, device: str, without: Collection[str], stack: ExitStack) -> None:
+    def _open(self, spec: SurfaceSpec, device: str, without: Collection[str], stack: ExitStack) -> None:
         """Open surface, device and what lives as long as they do; `stack` closes them in the opposite order."""
         instance = self._instance
         self._surface: Surface = open_surface(instance, spec)
@@ -100,8 +116,21 @@ class SwapchainSink:
         self._captures = Captures()
         stack.callback(self._close_swapchain)
         stack.callback(self._captures.close)
-        self._watcher = DisplayWatcher(self._device)
-        stack.callback(self._watcher.close)
+        self._refreshes = RefreshTracker()
+        self._ladder = DisplayLadder(self._display_sources(), self._refreshes)
+        stack.callback(self._ladder.close)
+
+    def _display_sources(self) -> list[DisplayTimes]:
+        """Return what this device and surface have to tell display times by, best first."""
+        device, feedback = self._device, self._surface.feedback
+        sources: list[DisplayTimes] = []
+        if feedback is not None and feedback.available:
+            sources.append(FeedbackTimes(feedback))
+        if PRESENT_WAIT in device.extensions:
+            sources.append(PresentWaits(device))
+        if SWAPCHAIN_MAINTENANCE in device.extensions:
+            sources.append(PresentFenceTimes(device))
+        return [*sources, AcquireReturns(), CallReturns()]
 
     @property
     def info(self) -> SinkInfo:
@@ -113,9 +142,17 @@ class SwapchainSink:
         """Return the id of the window presented into, None without one."""
         return self._surface.window_id
 
+    @property
+    def gpu_clock(self) -> ClockState | None:
+        """Return how the GPU's clock stands to CLOCK_MONOTONIC, None without calibration. From any thread."""
+        return self._clock.state
+
     def grid(self) -> RefreshGrid | None:
-        """Return None: without display timing the driver does not tell when refreshes happen."""
-        return None
+        """Return the refreshes as display times tell them; None while no source tells them well enough.
+
+        It is measured anew twice a second, so whoever aims at refreshes asks again that often.
+        """
+        return self._refreshes.grid()
 
     def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion."""
@@ -144,6 +181,8 @@ class SwapchainSink:
                 return None
             if self._held is not None:
                 return self._held
+            if self._may_stall(self._swapchain) and not self._await_display(deadline_ns):
+                return None
             if self._try_acquire(self._swapchain, deadline_ns):
                 return self._held
             if not self._stale or time.monotonic_ns() >= deadline_ns:
@@ -163,14 +202,11 @@ class SwapchainSink:
         submission = renderer.queue(context, swapchain.present_semaphores[image_index])
         self._held = None
         fence = self._fences.take() if self._fences is not None else None
-        presentation = Presentation(frames, submission, swapchain.handle, swapchain.presents + 1, fence)
-        presentation.call_ns = time.monotonic_ns()
+        presentation = self._begin_presentation(frames, submission, swapchain, fence)
+        call_ns = time.monotonic_ns()
+        presentation.call_ns = call_ns
         code = swapchain.present(image_index, fence)
-        presentation.return_ns = time.monotonic_ns()
-        for frame in frames:
-            frame.submit_ns = submit_ns
-            frame.present_call_ns, frame.present_return_ns = presentation.call_ns, presentation.return_ns
-        self._pending.append(presentation)
+        presentation.note_call(submit_ns, call_ns, time.monotonic_ns())
         self._take_present_result(presentation, code)
 
     def collect(self) -> Sequence[Settled]:
@@ -179,20 +215,25 @@ class SwapchainSink:
         Raises:
             SinkError: the device was lost.
         """
-        if self._watcher.fault is not None:
-            raise self._watcher.fault
         self._settle(ending=False)
+        if self._info_due or self._ladder.source.label != self._info.display_time_source:
+            self._refresh_info()
         return self._take_settled()
 
     def undisplayed(self) -> int:
         """Return how many presented pictures are not known to be displayed yet."""
-        return sum(presentation.displayed_ns == NO_STAMP_NS for presentation in self._pending)
+        self._ladder.collect(time.monotonic_ns())
+        return sum(presentation.is_open for presentation in self._pending)
 
     def rebuild(self, request: SinkRequest) -> None:
-        """Apply a present mode and image count; frames in flight settle first."""
+        """Apply a request: live where the swapchain can do it, else by a rebuild, before which frames settle."""
+        before, self._request = self._request, request
         self._renderer.set_command_buffers(request.command_buffers)
-        self._request = request
-        self._build("configuration")
+        if request == before._replace(command_buffers=request.command_buffers):
+            return
+        swapchain = self._swapchain
+        if swapchain is None or self._stale or not self._change_mode(swapchain, before):
+            self._build("configuration")
 
     def resize(self, width: int, height: int) -> None:
         """Follow the window; zero in either direction stops presenting until the next call."""
@@ -201,6 +242,8 @@ class SwapchainSink:
     def drain(self, deadline_ns: int) -> Sequence[Settled]:
         """Wait for frames in flight to settle, until the deadline at most."""
         self._await_in_flight(deadline_ns, ending=True)
+        if self._refreshes.publish(time.monotonic_ns()):
+            self._info_due = "refreshes measured"
         return self._take_settled()
 
     def pending(self) -> Sequence[Frame]:
@@ -241,10 +284,18 @@ class SwapchainSink:
 
     def close(self) -> None:
         """Free everything. A second call does nothing."""
-        for presentation in self._pending:
-            presentation.abandoned = True
         self._parts.close()
         self._pending.clear()
+
+    def take_notices(self) -> list[str]:
+        """Look back on what was shown, and return what a person should know since the last call.
+
+        A slow thread calls this twice a second: it measures the refreshes, which is too much for the present thread.
+        """
+        now_ns = time.monotonic_ns()
+        if self._refreshes.review(now_ns):
+            self._info_due = "refreshes measured"
+        return [*self._ladder.take_notices(), *self._watch_pacing()]
 
     def _follow(self) -> None:
         size = self._surface.follow()
@@ -264,8 +315,7 @@ class SwapchainSink:
             # SUBOPTIMAL is a success: the image is ours and must be presented; the rebuild comes after it.
             self._held = image_index
             self._note_suboptimal(code)
-            if self._acquire_returns is not None:
-                self._acquire_returns.acquired(called_ns, time.monotonic_ns())
+            self._ladder.acquired(called_ns, time.monotonic_ns())
             return True
         if code == OUT_OF_DATE:
             self._stale = "the window changed"
@@ -273,11 +323,29 @@ class SwapchainSink:
             check(code, "vkAcquireNextImageKHR")
         return False
 
+    def _begin_presentation(
+        self, frames: Sequence[Frame], submission: Submission, swapchain: Swapchain, fence: Handle | None
+    ) -> Presentation:
+        self._presented += 1
+        presentation = Presentation(
+            frames,
+            submission,
+            swapchain.mode,
+            serial=self._presented,
+            present_id=swapchain.presents + 1,
+            fence=fence,
+        )
+        now_ns = time.monotonic_ns()
+        presentation.alone = not self._pending or (
+            not self._pending[-1].is_open and self._pending[-1].displayed_ns <= now_ns
+        )
+        self._pending.append(presentation)
+        self._ladder.before_present(presentation)
+        return presentation
+
     def _take_present_result(self, presentation: Presentation, code: int) -> None:
         if code not in (SUCCESS, SUBOPTIMAL):
-            # Refused: the picture was never queued, and its fate is known now.
-            presentation.fate = Fate.COMPOSITOR_DISCARDED
-            presentation.displayed_ns = presentation.return_ns
+            presentation.note_refused()
             if code != OUT_OF_DATE:
                 presentation.fence = None  # nothing will signal it any more
                 check(code, "vkQueuePresentKHR")
@@ -285,10 +353,8 @@ class SwapchainSink:
             return
         self._note_suboptimal(code)
         self._last = presentation
-        if self._acquire_returns is not None:
-            self._acquire_returns.presented(presentation)
-        else:
-            self._watcher.watch(presentation)
+        self._returns.append(presentation.return_ns)
+        self._ladder.presented(presentation)
 
     def _note_suboptimal(self, code: int) -> None:
         if code == SUBOPTIMAL and not self._suboptimal_is_final:
@@ -296,7 +362,7 @@ class SwapchainSink:
 
     def _is_settled(self, presentation: Presentation) -> bool:
         return (
-            presentation.displayed_ns != NO_STAMP_NS
+            not presentation.is_open
             and self._renderer.poll(presentation.submission)
             and (self._fences is None or self._fences.is_free(presentation.fence))
         )
@@ -307,8 +373,7 @@ class SwapchainSink:
         Args:
             ending: nothing is presented for now, so that a picture thrown away last has no heir.
         """
-        if self._watcher.fault is not None:
-            raise self._watcher.fault
+        self._ladder.collect(time.monotonic_ns())
         while self._pending and self._is_settled(self._pending[0]):
             if not ending and self._awaits_heir(self._pending[0]):
                 break
@@ -326,8 +391,7 @@ class SwapchainSink:
 
     def _await_in_flight(self, deadline_ns: int, *, ending: bool) -> None:
         """Wait for presentations in flight to settle, until the deadline at most."""
-        if self._acquire_returns is not None:
-            self._acquire_returns.give_up()
+        self._ladder.give_up()
         self._settle(ending=ending)
         while self._is_in_flight() and time.monotonic_ns() < deadline_ns:
             time.sleep(_POLL_S)
@@ -355,7 +419,9 @@ class SwapchainSink:
             swapchain = self._replace_swapchain(offer)
             # The same size and mode again: SUBOPTIMAL is what this surface is, not something that a rebuild cures.
             self._suboptimal_is_final = before == (swapchain.extent, swapchain.mode)
-            self._acquire_returns = self._make_acquire_returns(swapchain)
+            self._returns.clear()
+            swapchain.paces = self._paces
+            self._ladder.rebuilt(swapchain)
         else:
             self._close_swapchain()
         cost_ms = None if reason == _OPENED else (time.monotonic_ns() - started_ns) / NS_PER_MS
@@ -377,9 +443,7 @@ class SwapchainSink:
             self._renderer.discard_acquired(self._renderer.next_context())
             self._held = None
         self._await_in_flight(time.monotonic_ns() + _SETTLE_NS, ending=False)
-        for presentation in self._pending:
-            presentation.abandoned = True
-        self._watcher.wait_idle()
+        self._ladder.abandon(time.monotonic_ns())
         self._device.wait_idle()
         for presentation in self._pending:
             presentation.fence = None  # presentation kept it beyond the limit: it is not used again
@@ -399,7 +463,7 @@ class SwapchainSink:
         """Find out once whether FIFO paces here; `self._swapchain` is then the one to replace."""
         mode = grant_mode(self._request.present_mode, offer.modes).mode
         clearable = offer.usage & api.vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
-        if self._probed or mode not in _FIFO_MODES or not clearable:
+        if self._probed or mode not in IN_ORDER_MODES or not clearable:
             return
         self._probed = True
         images = self._request.min_image_count
@@ -409,26 +473,78 @@ class SwapchainSink:
         finally:
             self._swapchain = probe.swapchain
 
-    def _make_acquire_returns(self, swapchain: Swapchain) -> AcquireReturns | None:
-        """Return the rung between fence and call return, where it is the best there is and FIFO really paces."""
-        blind = self._watcher.source is DisplayTimeSource.CALL_RETURN
-        if blind and self._pacing is not None and self._pacing.paces and swapchain.mode in _FIFO_MODES:
-            return AcquireReturns(len(swapchain.targets))
-        return None
+    @property
+    def _paces(self) -> bool:
+        return self._pacing is not None and self._pacing.paces and not self._outruns
+
+    def _watch_pacing(self) -> list[str]:
+        """Find out from the running presents that a FIFO does not wait for the display; said once."""
+        swapchain = self._swapchain
+        if self._outruns or swapchain is None or swapchain.mode not in IN_ORDER_MODES:
+            return []
+        rate_hz = self._refreshes.rate_hz
+        period_ns = NS_PER_S / rate_hz if rate_hz else float(FASTEST_REFRESH_NS)
+        if not outruns_fifo(list(self._returns), len(swapchain.targets), period_ns):
+            return []
+        self._outruns = True
+        self._info_due = "FIFO does not pace"
+        took_ms = (self._returns[-1] - self._returns[0]) / NS_PER_MS
+        notice = (
+            f"FIFO does not wait for the display here: {len(self._returns)} pictures were taken in {took_ms:.1f} ms, "
+            "faster than they can be shown. Present in MAILBOX, or switch off what overrides vertical sync in the "
+            "driver's settings."
+        )
+        return [notice]
+
+    def _may_stall(self, swapchain: Swapchain) -> bool:
+        return self._surface.fifo_may_stall and swapchain.mode in IN_ORDER_MODES
+
+    def _await_display(self, deadline_ns: int) -> bool:
+        """Wait until all pictures are on the screen; False at the deadline.
+
+        Where a present of a hidden window never returns (Wayland without wp_fifo_manager_v1), a picture is given only
+        when the one before is known to be seen. That costs no refresh: such a FIFO holds one picture in any case.
+        """
+        while self.undisplayed():
+            if time.monotonic_ns() >= deadline_ns:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+    def _change_mode(self, swapchain: Swapchain, before: SinkRequest) -> bool:
+        """Change the present mode without a rebuild; False where the swapchain cannot, or more is asked for."""
+        request = self._request
+        grant = grant_mode(request.present_mode, swapchain.offer.modes)
+        unprobed = grant.mode in IN_ORDER_MODES and not self._probed
+        if request.min_image_count != before.min_image_count or unprobed:
+            return False
+        if grant.mode is not swapchain.mode and grant.mode not in swapchain.live_modes:
+            return False
+        swapchain.change_mode(grant.mode, grant.reason)
+        self._returns.clear()
+        self._ladder.rebuilt(swapchain)
+        self._info = self._describe(swapchain.offer, self._info.rebuild_ms)
+        return True
+
+    def _refresh_info(self) -> None:
+        """Describe the sink anew where what is known of the display has changed; the grant stays."""
+        if self._swapchain is not None:
+            self._info = self._describe(self._swapchain.offer, self._info.rebuild_ms)
+        self._info_due = ""
 
     def _describe(self, offer: SurfaceOffer, rebuild_ms: float | None) -> SinkInfo:
         physical, swapchain = self._device.physical, self._swapchain
         granted = swapchain.mode if swapchain is not None else self._request.present_mode
         return SinkInfo(
             kind=self._surface.kind,
-            refresh_hz=None,
+            refresh_hz=self._refreshes.rate_hz,
             present_mode_requested=str(self._request.present_mode),
             present_mode_granted=str(granted),
             grant_reason=swapchain.grant_reason if swapchain is not None else "the window has no area",
             available_modes=[str(mode) for mode in offer.modes],
             image_count=len(swapchain.targets) if swapchain is not None else 0,
-            display_time_source=self._display_time_source(),
-            paces_fifo=self._pacing.paces if self._pacing is not None and granted in _FIFO_MODES else None,
+            display_time_source=self._ladder.source.label,
+            paces_fifo=self._paces if self._pacing is not None and granted in IN_ORDER_MODES else None,
             device=physical.name,
             device_is_software=physical.is_software,
             device_uuid=physical.uuid,
@@ -436,12 +552,11 @@ class SwapchainSink:
             width=offer.extent[0],
             height=offer.extent[1],
             rebuild_ms=rebuild_ms,
+            refresh_source=self._refreshes.source_text,
+            display_time_quality=self._ladder.source.quality,
+            live_modes=[str(mode) for mode in swapchain.live_modes] if swapchain is not None else [],
             settings=self._settings(offer),
         )
-
-    def _display_time_source(self) -> str:
-        source = DisplayTimeSource.ACQUIRE_RETURN if self._acquire_returns is not None else self._watcher.source
-        return source.label
 
     def _settings(self, offer: SurfaceOffer) -> dict[str, str]:
         most = str(offer.most_images) if offer.most_images else "no limit"
@@ -450,7 +565,7 @@ class SwapchainSink:
             "images": f"{offer.least_images} to {most}",
             "frames in flight": str(FRAMES_IN_FLIGHT),
             "GPU times": self._clock.unavailable or "calibrated to CLOCK_MONOTONIC",
-            "display times": self._display_time_source(),
+            "display times": self._ladder.source.label,
         }
         if self._pacing is not None:
             settings["FIFO interval at opening"] = f"{self._pacing.interval_ns / NS_PER_MS:.2f} ms"
@@ -458,7 +573,7 @@ class SwapchainSink:
 
 
 def open_swapchain_sink(
-    spec: HeadlessSpec | X11Spec,
+    spec: SurfaceSpec,
     request: SinkRequest,
     *,
     validation: bool,

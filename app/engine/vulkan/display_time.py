@@ -11,7 +11,6 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -61,42 +60,40 @@ class Shown(NamedTuple):
     discarded: bool = False
 
 
-class DisplayTimes(ABC):
+class DisplayTimes:
     """A source of display times. All methods belong to the present thread.
 
     Attributes:
-        source: its rung. needs_proof: it may be silent or speak of something else, so that it is heard beside another
-            source until it has proven itself.
+        source: its rung.
+        is_usable: it can speak of the pictures of the swapchain in use.
+        needs_proof: it may be silent or speak of something else, so that it is heard beside another source until it has
+            proven itself.
     """
 
     source: DisplayTimeSource
+    is_usable: bool = True
     needs_proof: bool = False
 
-    def rebuilt(self, swapchain: Swapchain, *, paces: bool) -> bool:
-        """Take note of the swapchain in use from now on; tell whether this source can speak of its pictures.
-
-        Args:
-            paces: FIFO is known to wait for the display.
-        """
-        return True
+    def rebuilt(self, swapchain: Swapchain) -> None:
+        """Take note of the swapchain in use from now on, or of its new present mode."""
 
     def before_present(self, presentation: Presentation) -> None:
         """Do what must be done directly before the present call, which may fail."""
 
-    @abstractmethod
     def presented(self, presentation: Presentation) -> None:
         """Take a picture that was accepted; `collect` will speak of it."""
+        raise NotImplementedError
 
     def acquired(self, called_ns: int, returned_ns: int) -> None:
         """Take the times of an acquire that gave an image."""
 
-    @abstractmethod
     def collect(self) -> Sequence[Shown]:
         """Return what became known; never blocks.
 
         Raises:
             VulkanError: the device is lost.
         """
+        raise NotImplementedError
 
     def give_up(self) -> None:
         """Let `collect` speak of what only another present or acquire would tell: none follows for now."""
@@ -145,10 +142,10 @@ class AcquireReturns(DisplayTimes):
         self._unstamped: deque[Presentation] = deque()
         self._shown: list[Shown] = []
 
-    def rebuilt(self, swapchain: Swapchain, *, paces: bool) -> bool:
+    def rebuilt(self, swapchain: Swapchain) -> None:
         """Only a FIFO that paces makes acquires wait for the display."""
         self._queued = max(0, len(swapchain.targets) - 2)
-        return paces and swapchain.mode in IN_ORDER_MODES
+        self.is_usable = swapchain.paces and swapchain.mode in IN_ORDER_MODES
 
     def presented(self, presentation: Presentation) -> None:
         """Take note of a present, in order."""
@@ -188,9 +185,10 @@ class WaitedTimes(DisplayTimes):
         self._device = device
         self._fault: VulkanError | None = None
         self._queue: queue.SimpleQueue[Presentation | None] = queue.SimpleQueue()
-        self._open: deque[Presentation] = deque()
         self._shown: deque[Shown] = deque()
         self._thread: threading.Thread | None = None
+        self._given = 0
+        self._answered = 0
         self._abandoning = False
 
     def presented(self, presentation: Presentation) -> None:
@@ -198,7 +196,7 @@ class WaitedTimes(DisplayTimes):
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=f"{self.source.label}-watcher", daemon=True)
             self._thread.start()
-        self._open.append(presentation)
+        self._given += 1
         self._queue.put(presentation)
 
     def collect(self) -> Sequence[Shown]:
@@ -209,11 +207,7 @@ class WaitedTimes(DisplayTimes):
         """
         if self._fault is not None:
             raise self._fault
-        shown = []
-        while self._shown:
-            shown.append(self._shown.popleft())
-            self._open.popleft()
-        return shown
+        return [self._shown.popleft() for _ in range(len(self._shown))] if self._shown else ()
 
     def abandon(self) -> None:
         """End the waits: each of them takes `WAIT_SLICE_NS` at most.
@@ -223,7 +217,7 @@ class WaitedTimes(DisplayTimes):
         """
         deadline_ns = time.monotonic_ns() + MAX_WAIT_NS
         self._abandoning = True
-        while len(self._shown) < len(self._open) and self._fault is None:
+        while self._answered < self._given and self._fault is None:
             if time.monotonic_ns() > deadline_ns:
                 raise DeviceHungError
             time.sleep(IDLE_POLL_S)
@@ -239,9 +233,10 @@ class WaitedTimes(DisplayTimes):
 
     def _run(self) -> None:
         while self._fault is None and (presentation := self._queue.get()) is not None:
-            self._shown_or_fault(presentation)
+            self._watch(presentation)
+            self._answered += 1
 
-    def _shown_or_fault(self, presentation: Presentation) -> None:
+    def _watch(self, presentation: Presentation) -> None:
         while True:
             code = self._wait(presentation)
             if code != TIMEOUT or self._abandoning:
@@ -254,9 +249,9 @@ class WaitedTimes(DisplayTimes):
         else:
             self._fault = VulkanError(code, "waiting for a present")
 
-    @abstractmethod
     def _wait(self, presentation: Presentation) -> int:
         """Wait for `WAIT_SLICE_NS` at most and return the result code."""
+        raise NotImplementedError
 
 
 class PresentWaits(WaitedTimes):
@@ -264,13 +259,13 @@ class PresentWaits(WaitedTimes):
 
     source = DisplayTimeSource.PRESENT_WAIT
 
-    def rebuilt(self, swapchain: Swapchain, *, paces: bool) -> bool:
+    def rebuilt(self, swapchain: Swapchain) -> None:
         """Only a swapchain whose presents carry an id can be waited for."""
         self._wait_for = swapchain.wait_for_present
-        return swapchain.can_wait
+        self.is_usable = swapchain.can_wait
 
     def _wait(self, presentation: Presentation) -> int:
-        return self._wait_for(presentation.swapchain, presentation.present_id, WAIT_SLICE_NS)
+        return self._wait_for(presentation.present_id, WAIT_SLICE_NS)
 
 
 class PresentFenceTimes(WaitedTimes):
@@ -284,9 +279,7 @@ class PresentFenceTimes(WaitedTimes):
 
     def _wait(self, presentation: Presentation) -> int:
         self._fences[0] = presentation.fence
-        return int(
-            self._device.functions.vkWaitForFences(self._device.handle, 1, self._fences, 1, WAIT_SLICE_NS)
-        )
+        return int(self._device.functions.vkWaitForFences(self._device.handle, 1, self._fences, 1, WAIT_SLICE_NS))
 
 
 class FeedbackTimes(DisplayTimes):

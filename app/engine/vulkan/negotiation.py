@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from app.core.vocabulary import PresentMode
@@ -24,6 +24,9 @@ FALLBACKS: Final[dict[PresentMode, tuple[PresentMode, ...]]] = {
     PresentMode.FIFO: (),
 }
 """Nearest behaviour first; FIFO exists everywhere."""
+
+IN_ORDER_MODES: Final = frozenset({PresentMode.FIFO, PresentMode.FIFO_RELAXED})
+"""Modes that show every picture, in order, and hold the caller back when the queue is full."""
 
 UNDEFINED_EXTENT: Final = 0xFFFFFFFF
 """A surface without a size of its own (Wayland, headless): the swapchain decides it."""
@@ -52,6 +55,15 @@ def grant_image_count(requested: int, least: int, most: int) -> int:
     """
     count = max(requested, least)
     return min(count, most) if most else count
+
+
+def choose_live_modes(compatible: Mapping[PresentMode, int], count: int) -> tuple[PresentMode, ...]:
+    """Return the present modes that a swapchain of `count` images can change to without being made anew.
+
+    Args:
+        compatible: modes that the driver lists as compatible with the one granted → least images of each.
+    """
+    return tuple(mode for mode in PresentMode if compatible.get(mode, count + 1) <= count)
 
 
 def choose_extent(

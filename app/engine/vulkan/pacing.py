@@ -58,6 +58,19 @@ def judge_pacing(stamps: Sequence[int], image_count: int) -> Pacing | None:
     return Pacing(paces, float(np.median(steady)))
 
 
+def outruns_fifo(returns: Sequence[int], image_count: int, period_ns: float) -> bool:
+    """Tell whether presents came faster than a FIFO that waits for the display can take them.
+
+    With K images at most K presents find room; every other waits for a refresh.
+
+    Args:
+        returns: when consecutive present calls returned, ns, oldest first.
+        period_ns: refresh period, or the shortest there may be.
+    """
+    refreshes = len(returns) - 1 - image_count
+    return refreshes >= PROBE_PRESENTS and returns[-1] - returns[0] < refreshes * period_ns / 2
+
+
 class PacingProbe:
     """Presents bursts of black images to a surface, once, when FIFO is first asked for.
 

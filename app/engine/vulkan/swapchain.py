@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from app.core.errors import SinkError
@@ -15,6 +17,7 @@ from app.engine.vulkan.negotiation import (
     PRESENT_MODE_VALUES,
     choose_extent,
     choose_format,
+    choose_live_modes,
     grant_image_count,
     grant_mode,
 )
@@ -29,6 +32,7 @@ class SurfaceOffer(NamedTuple):
         modes: present modes in the order of `PresentMode`.
         extent: size in pixels, zero when there is nothing to present to.
         least_images, most_images: for the granted mode where the driver says so by mode; most 0 is no limit.
+        compatible: modes a swapchain may change to by itself (VK_EXT_swapchain_maintenance1) → least images of each.
     """
 
     modes: tuple[PresentMode, ...]
@@ -38,6 +42,7 @@ class SurfaceOffer(NamedTuple):
     transform: int
     composite_alpha: int
     usage: int
+    compatible: Mapping[PresentMode, int] = MappingProxyType({})
 
 
 class SurfaceReader:
@@ -80,6 +85,9 @@ class SurfaceReader:
             transform=capabilities.currentTransform,
             composite_alpha=capabilities.supportedCompositeAlpha & -capabilities.supportedCompositeAlpha,
             usage=capabilities.supportedUsageFlags,
+            compatible={
+                mode: int(self._capabilities(mode).minImageCount) for mode in self._compatible(granted) if mode in modes
+            },
         )
 
     def _modes(self) -> tuple[PresentMode, ...]:
@@ -107,6 +115,23 @@ class SurfaceReader:
         check(get_capabilities(self._physical, info, full), "vkGetPhysicalDeviceSurfaceCapabilities2KHR")
         return ffi.new("VkSurfaceCapabilitiesKHR *", full.surfaceCapabilities)
 
+    def _compatible(self, mode: PresentMode) -> list[PresentMode]:
+        """Return the modes that the driver lists as compatible with one."""
+        if SWAPCHAIN_MAINTENANCE not in self.device.extensions:
+            return []
+        of_mode = api.struct("VkSurfacePresentModeEXT", presentMode=PRESENT_MODE_VALUES[mode])
+        info = api.struct("VkPhysicalDeviceSurfaceInfo2KHR", pNext=of_mode, surface=self.surface)
+        compatibility = api.struct("VkSurfacePresentModeCompatibilityEXT")
+        full = api.struct("VkSurfaceCapabilities2KHR", pNext=compatibility)
+        get_capabilities = self.instance.functions.vkGetPhysicalDeviceSurfaceCapabilities2KHR
+        check(get_capabilities(self._physical, info, full), "vkGetPhysicalDeviceSurfaceCapabilities2KHR")
+        # A driver may leave the struct as it is (Mesa 25 for headless surfaces), so the count is asked for first.
+        values = ffi.new("VkPresentModeKHR[]", max(1, compatibility.presentModeCount))
+        compatibility.pPresentModes = values
+        check(get_capabilities(self._physical, info, full), "vkGetPhysicalDeviceSurfaceCapabilities2KHR")
+        listed = {values[index] for index in range(compatibility.presentModeCount)}
+        return [each for each in PresentMode if PRESENT_MODE_VALUES[each] in listed]
+
     def _choose_format(self) -> tuple[int, int]:
         offered = {
             (item.format, item.colorSpace)
@@ -130,8 +155,11 @@ class Swapchain:
 
     Attributes:
         handle: `VkSwapchainKHR`. offer: what the surface offered when it was made.
-        mode: granted present mode. extent: width and height of the images. targets: one an image.
+        mode: granted present mode. live_modes: modes it can change to by itself.
+        extent: width and height of the images. targets: one an image.
         presents: how many presents it has taken, also the newest present id.
+        can_wait: its presents carry an id that `wait_for_present` takes.
+        paces: its FIFO is known to wait for the display; whoever finds that out sets it.
     """
 
     def __init__(
@@ -143,6 +171,12 @@ class Swapchain:
         self.mode, self.grant_reason = grant_mode(mode, offer.modes)
         self.extent = offer.extent
         info = _swapchain_info(reader.surface, reader.surface_format, offer, self.mode, min_images)
+        self.live_modes = choose_live_modes(offer.compatible, info.minImageCount)
+        modes = _live_modes_info(self.live_modes)
+        if self.mode in self.live_modes:
+            info.pNext = modes
+        else:
+            self.live_modes = ()
         if old is not None:
             info.oldSwapchain = old.handle
         with reader.instance.racing_extent():
@@ -165,6 +199,8 @@ class Swapchain:
             device.create("Semaphore", api.struct("VkSemaphoreCreateInfo")) for _ in images
         ]
         self.presents = 0
+        self.can_wait = PRESENT_WAIT in device.extensions
+        self.paces = False
         self._index = ffi.new("uint32_t *")
         self._prepare_present()
 
@@ -184,14 +220,21 @@ class Swapchain:
         self._indices[0] = image_index
         self._semaphores[0] = self.present_semaphores[image_index]
         self.presents += 1
-        if self._present_ids is not None:
-            self._present_ids[0] = self.presents
-        if fence is not None:
-            self._fences[0] = fence
-            self._info.pNext = self._with_fence
-        else:
-            self._info.pNext = self._without_fence
+        self._info.pNext = self._present_chain(fence)
         return int(self._device.functions.vkQueuePresentKHR(self._device.queue, self._info))
+
+    def change_mode(self, mode: PresentMode, grant_reason: str) -> None:
+        """Present in another of the `live_modes` from the next present on."""
+        self.grant_reason = grant_reason
+        if mode is not self.mode:
+            self.mode = mode
+            self._new_mode[0] = PRESENT_MODE_VALUES[mode]
+            self._changes_mode = True
+
+    def wait_for_present(self, present_id: int, timeout_ns: int) -> int:
+        """Wait until a picture (or a later one) is on the screen and return the result code; from any thread."""
+        device = self._device
+        return int(device.functions.vkWaitForPresentKHR(device.handle, self.handle, present_id, timeout_ns))
 
     def close(self) -> None:
         """Free it; nothing may be drawn into or presented from it any more."""
@@ -206,16 +249,18 @@ class Swapchain:
         self._indices = ffi.new("uint32_t[1]")
         self._semaphores = ffi.new("VkSemaphore[1]")
         self._fences = ffi.new("VkFence[1]")
-        self._present_ids: Struct | None = None
-        chain = ffi.NULL
-        if PRESENT_WAIT in self._device.extensions:
-            self._present_ids = ffi.new("uint64_t[1]")
-            chain = api.struct("VkPresentIdKHR", swapchainCount=1, pPresentIds=self._present_ids)
-        self._without_fence = chain
-        self._with_fence = chain
+        self._present_ids = ffi.new("uint64_t[1]")
+        self._with_id: Struct | None = None
+        self._with_fence: Struct | None = None
+        self._with_mode: Struct | None = None
+        self._new_mode = ffi.new("VkPresentModeKHR[1]")
+        self._changes_mode = False
+        if self.can_wait:
+            self._with_id = api.struct("VkPresentIdKHR", swapchainCount=1, pPresentIds=self._present_ids)
         if SWAPCHAIN_MAINTENANCE in self._device.extensions:
-            self._with_fence = api.struct(
-                "VkSwapchainPresentFenceInfoEXT", pNext=chain, swapchainCount=1, pFences=self._fences
+            self._with_fence = api.struct("VkSwapchainPresentFenceInfoEXT", swapchainCount=1, pFences=self._fences)
+            self._with_mode = api.struct(
+                "VkSwapchainPresentModeInfoEXT", swapchainCount=1, pPresentModes=self._new_mode
             )
         self._info = api.struct(
             "VkPresentInfoKHR",
@@ -225,6 +270,22 @@ class Swapchain:
             pSwapchains=ffi.new("VkSwapchainKHR[]", [self.handle]),
             pImageIndices=self._indices,
         )
+
+    def _present_chain(self, fence: Handle | None) -> Struct:
+        """Link the structs that this present needs, and return the first."""
+        chain = ffi.NULL
+        if self._with_id is not None:
+            self._present_ids[0] = self.presents
+            chain = self._with_id
+        if fence is not None and self._with_fence is not None:
+            self._fences[0] = fence
+            self._with_fence.pNext = chain
+            chain = self._with_fence
+        if self._changes_mode and self._with_mode is not None:
+            self._changes_mode = False
+            self._with_mode.pNext = chain
+            chain = self._with_mode
+        return chain
 
 
 def _swapchain_info(
@@ -246,6 +307,11 @@ def _swapchain_info(
         presentMode=PRESENT_MODE_VALUES[mode],
         clipped=1,
     )
+
+
+def _live_modes_info(modes: tuple[PresentMode, ...]) -> Struct:
+    values = ffi.new("VkPresentModeKHR[]", [PRESENT_MODE_VALUES[mode] for mode in modes])
+    return api.struct("VkSwapchainPresentModesCreateInfoEXT", presentModeCount=len(modes), pPresentModes=values)
 
 
 def _extent(extent: Any) -> tuple[int, int]:
