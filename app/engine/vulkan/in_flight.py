@@ -9,6 +9,7 @@ from app.engine.frame import Frame
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.device import Device
+from app.engine.vulkan.tiles import Tile
 
 Shown = tuple[int | None, ...]
 """Which plane set each tile of a picture shows; None for a tile without a picture yet."""
@@ -18,15 +19,16 @@ class Submission:
     """A picture given to the GPU. Times are CLOCK_MONOTONIC ns, `NO_STAMP_NS` until finished or without calibration.
 
     Attributes:
-        shown: what its tiles show.
+        shown: what its tiles show. made: its frames whose pictures are made up, with the tiles that make them.
     """
 
-    __slots__ = ("context", "finished", "gpu_end_ns", "gpu_start_ns", "shown", "stamped")
+    __slots__ = ("context", "finished", "gpu_end_ns", "gpu_start_ns", "made", "shown", "stamped")
 
     def __init__(self, context: FrameContext, *, stamped: bool) -> None:
         self.context = context
         self.stamped = stamped
         self.shown = context.shown
+        self.made = context.made
         self.finished = False
         self.gpu_start_ns = NO_STAMP_NS
         self.gpu_end_ns = NO_STAMP_NS
@@ -40,7 +42,7 @@ class FrameContext:
         acquire_semaphore: signalled by the acquire of the image this picture is drawn into.
         submission: what was last submitted with it, None before the first.
         is_open: `command_buffer` is being recorded.
-        frames, shown: of the picture at hand. cpu_start_ns: thread CPU time at the beginning of its recording.
+        frames, shown, made: of the picture at hand. cpu_start_ns: thread CPU time at the beginning of its recording.
     """
 
     def __init__(self, device: Device, index: int, command_buffer: Handle, most_buffers: int) -> None:
@@ -52,6 +54,7 @@ class FrameContext:
         self.is_open = False
         self.frames: Sequence[Frame] = ()
         self.shown: Shown = ()
+        self.made: Sequence[tuple[Frame, Tile]] = ()
         self.cpu_start_ns = 0
         self.fences = ffi.new("VkFence[]", [self.fence])
         self.signals = ffi.new("VkSemaphore[1]")
@@ -67,7 +70,7 @@ class FrameContext:
     def start(self) -> None:
         """Begin a picture: no command buffer is to be submitted yet."""
         self.submit_info.commandBufferCount = 0
-        self.frames, self.shown = (), ()
+        self.frames, self.shown, self.made = (), (), ()
 
     def add(self, command_buffer: Handle) -> None:
         """Submit this command buffer too, after those added before."""

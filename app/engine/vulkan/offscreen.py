@@ -108,6 +108,14 @@ class OffscreenRenderer:
         """Copy a picture into a tile's staging slot and return the bytes copied."""
         return self._renderer.upload(picture, slot, tile)
 
+    def prepare_interpolation(self, tile: int = 0) -> None:
+        """Make ready to make pictures up in a tile that is prepared."""
+        self._renderer.prepare_interpolation(tile)
+
+    def take_notices(self) -> list[str]:
+        """Return what the user should know since the last call: why pictures are not made up."""
+        return self._renderer.take_notices()
+
     def render(self, frames: Sequence[Frame], image_index: int) -> int:
         """Submit the drawing of all tiles, with `frames` as what is new, into an image and return its ticket.
 

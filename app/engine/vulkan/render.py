@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import closing
 from typing import Final
 
 from app.config.model import CommandBuffers as CommandBuffersMode
@@ -21,7 +22,7 @@ from app.engine.vulkan.one_time import OneTimeCommands
 from app.engine.vulkan.picture_stamps import PictureStamps
 from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
 from app.engine.vulkan.targets import RenderTarget
-from app.engine.vulkan.tiles import Tile
+from app.engine.vulkan.tiles import MadeUp, Tile
 
 _FIXED_PARTS: Final = 6
 _PARTS_PER_TILE: Final = 3
@@ -51,7 +52,9 @@ class Renderer:
         self._reuses = False
         self._commands = CommandBuffers(device, self.poll)
         self._conversion = Conversion(device, target_format)
-        self._tiles = [Tile(device, self._conversion, index, tiles, frames_in_flight) for index in range(tiles)]
+        self._tiles = [
+            Tile(device, clock, self._conversion, (index, tiles), frames_in_flight) for index in range(tiles)
+        ]
         most_buffers = _FIXED_PARTS + _PARTS_PER_TILE * tiles
         self.contexts = [
             FrameContext(device, index, self._commands.allocate(), most_buffers) for index in range(frames_in_flight)
@@ -90,6 +93,20 @@ class Renderer:
         """Copy a picture into a tile's staging slot and return the bytes copied."""
         return self._tiles[tile].upload(picture, slot)
 
+    def prepare_interpolation(self, tile: int = 0) -> None:
+        """Make ready to make pictures up in a prepared tile; otherwise its first made-up frame pays for it (a second).
+
+        Where pictures cannot be made up, `take_notices` says why.
+        """
+        self._tiles[tile].make_interpolator()
+
+    def take_notices(self) -> list[str]:
+        """Return what the user should know since the last call: tiles whose pictures cannot be made up, and why."""
+        notices = [(index, tile.take_notice()) for index, tile in enumerate(self._tiles)]
+        return [
+            f"source {index + 1}: {notice}" if len(self._tiles) > 1 else notice for index, notice in notices if notice
+        ]
+
     def forget_targets(self) -> None:
         """Drop what is kept for the targets drawn into so far, because some of them go."""
         self._commands.forget(lambda what: isinstance(what, RenderTarget))
@@ -115,15 +132,18 @@ class Renderer:
         self._start(context)
         context.frames = frames
         tiles, serial = self._tiles, self._serial
-        loads = [(tiles[frame.source_index], tiles[frame.source_index].take(frame, serial)) for frame in frames]
+        changes = [(frame, tiles[frame.source_index].take(frame, serial)) for frame in frames]
         for tile in tiles:
             tile.keep(serial)
         context.shown = tuple([tile.shown for tile in tiles])
         if not self._reuses:
             self._open(context)
         self._add(context, self._stamps.write_start, context.index)
-        for tile, (slot, plane_set) in loads:
-            self._add(context, _write_load, tile, slot, plane_set, tile.slot_revision(slot))
+        for frame, (load, _) in changes:
+            if load is not None:
+                tile, revision = tiles[frame.source_index], tiles[frame.source_index].slot_revision(load.slot)
+                self._add(context, _write_load, tile, *load, revision)
+        self._add_made(context, [(frame, made) for frame, (_, made) in changes if made is not None])
         self._add_drawing(context, target)
         self._add(context, self._stamps.write_end, context.index)
 
@@ -254,6 +274,19 @@ class Renderer:
         else:
             context.add(self._commands.find(write, *what))
 
+    def _add_made(self, context: FrameContext, made: Sequence[tuple[Frame, MadeUp]]) -> None:
+        """Add the making of pictures: recorded anew always, since each has a phase of its own."""
+        if not made:
+            return
+        context.made = [(frame, self._tiles[frame.source_index]) for frame, _ in made]
+        opened = not context.is_open
+        if opened:
+            self._open(context)
+        for frame, each in made:
+            self._tiles[frame.source_index].write_made(context.command_buffer, context.index, each)
+        if opened:
+            self._close(context)
+
     def _add_drawing(self, context: FrameContext, target: RenderTarget) -> None:
         """Add the drawing of all tiles: in one go, or tile by tile from what is recorded of each.
 
@@ -297,22 +330,30 @@ class Renderer:
         vk = api.vk
         image = DeviceImage(self.device, self.target_format, 16, 16, vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)
         target = RenderTarget(image.handle, image.view, (16, 16), vk.VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL)
-        commands = OneTimeCommands(self.device)
-        try:
-            command_buffer = commands.begin()
+
+        def write(command_buffer: Handle) -> None:
             tile.write_load(command_buffer, 0, 0)
             self._write_only_tile(command_buffer, target, tile, 0)
-            commands.submit()
-            commands.wait()
+
+        try:
+            self._run_once(write)
         finally:
-            commands.close()
             image.close()
         tile.forget_placements()
+
+    def _run_once(self, write: Callable[[Handle], None]) -> None:
+        """Run what `write` records, outside the pictures, and wait for it."""
+        with closing(OneTimeCommands(self.device)) as commands:
+            write(commands.begin())
+            commands.submit()
+            commands.wait()
 
     def _finish(self, submission: Submission) -> None:
         submission.finished = True
         if submission.stamped:
             submission.gpu_start_ns, submission.gpu_end_ns = self._stamps.read(submission.context.index)
+        for frame, tile in submission.made:
+            frame.interpolation_ns = tile.interpolation_ns(submission.context.index)
 
 
 def _write_load(command_buffer: Handle, tile: Tile, slot: int, plane_set: int, _revision: int) -> None:

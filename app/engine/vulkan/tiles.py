@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.core.clock import NO_STAMP_NS
 from app.core.errors import SinkError
-from app.engine.frame import Frame
+from app.core.records import FLAG_INTERPOLATED
+from app.engine.frame import Frame, Interpolation
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi
@@ -20,8 +22,11 @@ from app.engine.vulkan.geometry import (
     letterbox_in,
     push_constants,
 )
+from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.interpolation import InterpolationKind, Interpolator, interpolation_unavailable
 from app.engine.vulkan.plane_book import PlaneBook
 from app.engine.vulkan.plane_sets import PlaneSets
+from app.engine.vulkan.results import VulkanError
 from app.engine.vulkan.upload import StagingRing
 
 
@@ -61,22 +66,54 @@ class Load(NamedTuple):
     plane_set: int
 
 
+class MadeUp(NamedTuple):
+    """A picture to be made up from two plane sets and put into a third.
+
+    Attributes:
+        phase: place between the two, 0 at the earlier, 1 at the later.
+    """
+
+    earlier: int
+    later: int
+    phase: float
+    kind: InterpolationKind
+    plane_set: int
+
+
+class Change(NamedTuple):
+    """What is to be done on the GPU so that a tile shows a new frame; None for what is not needed."""
+
+    load: Load | None = None
+    made: MadeUp | None = None
+
+
 class Tile:
     """A tile, from `prepare` on with room for pictures of one format.
 
     `upload` belongs to the process thread of its source, all else to the present thread.
     """
 
-    def __init__(self, device: Device, conversion: Conversion, index: int, tiles: int, frames_in_flight: int) -> None:
+    def __init__(
+        self, device: Device, clock: GpuClock, conversion: Conversion, cell: tuple[int, int], frames_in_flight: int
+    ) -> None:
+        """Have nothing yet.
+
+        Args:
+            cell: index of the tile, and how many tiles there are.
+        """
         self._device = device
+        self._clock = clock
         self._conversion = conversion
-        self._index = index
-        self._tiles = tiles
+        self._index, self._tiles = cell
         self._frames_in_flight = frames_in_flight
         self._ring: StagingRing | None = None
         self._planes: PlaneSets | None = None
         self._book = PlaneBook(frames_in_flight)
         self._placements: dict[tuple[int, int], Placement] = {}
+        self._ahead: Frame | None = None
+        self._interpolator: Interpolator | None = None
+        self._interpolation_failed = False
+        self._notice = ""
 
     @property
     def picture_format(self) -> PictureFormat | None:
@@ -112,9 +149,44 @@ class Tile:
         assert self._ring is not None, "prepare comes first"
         return self._ring[slot].revision
 
-    def take(self, frame: Frame, serial: int) -> Load:
-        """Let the tile show a frame from the picture `serial` on, and return what must be copied for it."""
-        return Load(frame.slot, self._book.show_new(serial))
+    def take(self, frame: Frame, serial: int) -> Change:
+        """Let the tile show a frame from picture `serial` on, and return what that takes.
+
+        A frame that cannot be made up leaves the tile as it is and loses its mark.
+        """
+        if frame.interpolation is not None:
+            return self._take_interpolated(frame, frame.interpolation, serial)
+        if self._is_loaded(frame):
+            self._ahead = None
+            self._book.show_later(serial)
+            return Change()
+        self._ahead = None
+        return Change(Load(frame.slot, self._book.show_new(serial)))
+
+    def take_notice(self) -> str:
+        """Return why pictures are not made up, once for each format, else ""."""
+        notice, self._notice = self._notice, ""
+        return notice
+
+    def make_interpolator(self) -> Interpolator | None:
+        """Return what makes pictures up; None where that cannot be, for which there is a notice.
+
+        The first time it is made, with a plane set more for each picture in flight: on software Vulkan in a second.
+        """
+        if self._interpolator is None and not self._interpolation_failed:
+            assert self._planes is not None, "prepare comes first"
+            reason = interpolation_unavailable(self._device, self._planes.picture_format)
+            try:
+                if not reason:
+                    self._interpolator = self._new_interpolator(self._planes)
+            except VulkanError as error:
+                if error.is_device_lost:
+                    raise
+                reason = str(error)
+            self._interpolation_failed = self._interpolator is None
+            if self._interpolation_failed:
+                self._notice = f"pictures are not made up, the one before is shown again: {reason}"
+        return self._interpolator
 
     def keep(self, serial: int) -> None:
         """Take note that picture `serial` shows what the tile has."""
@@ -130,6 +202,20 @@ class Tile:
         assert self._ring is not None, "prepare comes first"
         staging = self._ring[slot]
         self._planes[plane_set].copy_from(self._device, command_buffer, staging.buffer, staging.regions)
+
+    def write_made(self, command_buffer: Handle, frame_in_flight: int, made: MadeUp) -> None:
+        """Record making a picture up and putting it into its plane set."""
+        assert self._planes is not None, "prepare comes first"
+        assert self._interpolator is not None, "take made it"
+        pair = (made.earlier, made.later)
+        self._interpolator.record(command_buffer, frame_in_flight, pair, made.phase, made.kind)
+        # Later pictures write the plane sets that the passes read: the passes' last barrier holds all transfers back.
+        buffer, regions = self._interpolator.made
+        self._planes[made.plane_set].copy_from(self._device, command_buffer, buffer, regions)
+
+    def interpolation_ns(self, frame_in_flight: int) -> int:
+        """Return the GPU time of the passes last recorded there, `NO_STAMP_NS` where the device cannot say."""
+        return NO_STAMP_NS if self._interpolator is None else self._interpolator.gpu_time_ns(frame_in_flight)
 
     def write_draw(self, command_buffer: Handle, plane_set: int, size: tuple[int, int]) -> None:
         """Record drawing a plane set into the tile's cell of a target of this size, while rendering."""
@@ -152,6 +238,11 @@ class Tile:
     def close(self) -> None:
         """Free everything; the device must be idle."""
         self._placements.clear()
+        self._ahead = None
+        self._notice, self._interpolation_failed = "", False
+        if self._interpolator is not None:
+            self._interpolator.close()
+            self._interpolator = None
         if self._ring is not None:
             self._ring.close()
             self._ring = None
@@ -167,3 +258,29 @@ class Tile:
             cell = grid_cells(self._tiles, *size)[self._index]
             placement = self._placements[size] = place(self._planes.picture_format, cell)
         return placement
+
+    def _is_loaded(self, frame: Frame) -> bool:
+        """Tell whether the frame's picture lies in the plane set `later`; a frame object is another when used again."""
+        return frame is self._ahead and frame.plane_set == self._book.later
+
+    def _take_interpolated(self, frame: Frame, order: Interpolation, serial: int) -> Change:
+        if self.make_interpolator() is None:
+            frame.flags &= ~FLAG_INTERPOLATED
+            return Change()
+        load, book, later = None, self._book, order.next_frame
+        if not self._is_loaded(later):
+            load = Load(later.slot, book.load_later(serial))
+            later.plane_set, self._ahead = load.plane_set, later
+        if book.earlier is None or book.later is None:
+            frame.flags &= ~FLAG_INTERPOLATED
+            book.show_early(serial)
+            return Change(load)
+        pair = (book.earlier, book.later)
+        kind: InterpolationKind = "motion" if order.kind == "motion" else "blend"
+        return Change(load, MadeUp(*pair, order.phase, kind, book.show_made(serial)))
+
+    def _new_interpolator(self, planes: PlaneSets) -> Interpolator:
+        book = self._book
+        planes.grow(book.made.stop)
+        pictures = [planes[index].images for index in book.own]
+        return Interpolator(self._device, self._clock, planes.picture_format, pictures, self._frames_in_flight)
