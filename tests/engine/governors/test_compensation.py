@@ -121,6 +121,12 @@ def test_a_delay_that_swings_less_than_the_hysteresis_moves_it_one_way_only(
     assert ceilings == sorted(ceilings, reverse=True)
 
 
+def test_beyond_the_table_the_delay_makes_no_difference_to_the_recovery() -> None:
+    for peak_ms in (200, 300, 5000):
+        ceilings = [state.ceiling_hz for state in states_of(RULE, [peak_ms, 199, 195], DWELL_NS)]
+        assert ceilings == pytest.approx([30, 30, 30.625])
+
+
 @given(RULES, st.lists(DELAYS, max_size=20))
 def test_a_source_that_is_in_time_again_is_always_let_go(rule: FrameCompensation, delays: list[float]) -> None:
     assert states_of(rule, [*delays, 0.0], DWELL_NS)[-1].ceiling_hz == NO_CEILING_HZ

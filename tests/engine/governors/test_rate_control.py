@@ -109,6 +109,11 @@ def test_an_even_rate_close_below_is_preferred(
     assert wanted_rate(source_hz, 0, thermal(ceiling_hz), refresh_hz).rate_hz == pytest.approx(expected_hz)
 
 
+def test_a_ceiling_that_rounding_puts_below_an_even_rate_still_holds() -> None:
+    ceiling_hz = 20 * (1 - 1e-10)
+    assert even_rate_below(ceiling_hz, 60, 60) == ceiling_hz
+
+
 def test_a_floor_is_worth_more_than_evenness() -> None:
     assert wanted_rate(60, 0, thermal(36, 36), 60) == WantedRate(36, Governor.THERMAL)
 

@@ -78,7 +78,8 @@ def test_the_baseline_is_the_median_of_the_window_after_the_warm_up() -> None:
 
 
 def test_a_spike_does_not_raise_its_own_threshold() -> None:
-    assert marked([*steady(200), 6 * MS, *steady(100)]) == [200]
+    """Of 16 samples none can lie more than 15 ÷ √16 = 3.75 deviations from a mean that it is part of itself."""
+    assert marked([*steady(200), 6 * MS, *steady(100)], Recapture(window=16, sigma=6.0)) == [200]
 
 
 def test_a_lasting_change_is_marked_until_the_window_has_got_used_to_it() -> None:
