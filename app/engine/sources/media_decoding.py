@@ -120,6 +120,14 @@ class MediaDecoder:
             return []
         return self._deliveries(frames, (now_ns, now_ns))
 
+    def leave_out_probed(self) -> None:
+        """Go on behind the packets that were read to learn the format, which the decoder has seen already.
+
+        What it still holds of them comes out with an arrival stamp of 0: nobody knows when they came.
+        """
+        for packet in self._media.probed:
+            self._under_way.put(packet, (0, 0))
+
     def rewound(self, media: OpenedMedia) -> None:
         """Go on with the same stream from its beginning, in time right behind what came before."""
         self._media = media

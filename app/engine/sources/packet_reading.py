@@ -94,7 +94,7 @@ class PrefetchingReader:
     """Implements `PacketReader` for what may block: a thread reads ahead until `PACKETS_AHEAD` packets wait.
 
     FFmpeg's read can be ended by its own timeout alone, so an interrupted thread may live on for as long as that. It
-    closes the container itself.
+    closes the container itself, once nobody uses its stream any more.
     """
 
     can_seek = False
@@ -105,6 +105,7 @@ class PrefetchingReader:
         self._changed = threading.Condition()
         self._stopped = False
         self._finished = False
+        self._released = threading.Event()
         self._thread = threading.Thread(target=self._read, name="prefetch", daemon=True)
         self._thread.start()
 
@@ -135,8 +136,9 @@ class PrefetchingReader:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Let the thread end; it is not waited for."""
+        """Let the thread close the container and end; it is not waited for."""
         self.interrupt()
+        self._released.set()
 
     def _read(self) -> None:
         try:
@@ -146,7 +148,8 @@ class PrefetchingReader:
             with self._changed:
                 self._finished = True
                 self._changed.notify_all()
-        self._close_when_stopped()
+        self._released.wait()
+        self._reader.close()
 
     def _offer(self, packet: Packet[VideoStream]) -> None:
         with self._changed:
@@ -154,10 +157,3 @@ class PrefetchingReader:
             self._changed.notify_all()
             while len(self._waiting) >= PACKETS_AHEAD and not self._stopped:
                 self._changed.wait()
-
-    def _close_when_stopped(self) -> None:
-        """Keep the stream valid for the decode thread until it has let go of it."""
-        with self._changed:
-            while not self._stopped:
-                self._changed.wait()
-        self._reader.close()
