@@ -6,7 +6,7 @@ A live session and an opened run directory both produce a `RunData`, so a report
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,9 +14,18 @@ import numpy.typing as npt
 
 from app.config.veoconfig import VeoConfig
 from app.core.clock import NS_PER_S
+from app.core.encode_records import EncodeArray, empty_encode_records
 from app.core.records import FrameArray
 from app.ipc.frame_ring import FrameCounters
-from app.ipc.messages import ConfigApplied, EngineEvent, EngineStatus, SinkInfo, SourceInfo
+from app.ipc.messages import (
+    ConfigApplied,
+    EncoderState,
+    EngineEvent,
+    EngineStatus,
+    GovernorDecision,
+    SinkInfo,
+    SourceInfo,
+)
 
 TextArray = npt.NDArray[np.object_]
 """1-D array of Python str."""
@@ -81,6 +90,7 @@ class SegmentSpan:
         started_ns: CLOCK_MONOTONIC. ended_ns: None while it runs, or when the run was cut off.
         t0_ns: arrival of its first frame.
         reason_started, reason_ended: words of the engine; "" when unknown.
+        source_index: the source whose segment it is.
     """
 
     segment: int
@@ -89,6 +99,7 @@ class SegmentSpan:
     t0_ns: int
     reason_started: str = ""
     reason_ended: str = ""
+    source_index: int = 0
 
 
 class SinkAt(NamedTuple):
@@ -119,6 +130,10 @@ class RunData:
         started_at: wall-clock time of the start, ISO 8601 with zone; "" when unknown.
         notices: what happened to the recording (`recovered after a crash, the last 0.4 s may be missing`).
         lapped_records: frame records that the recorder lost to the ring's writer.
+        more_sources: those beside the first, in order of their index.
+        decisions: what the governors decided, in order.
+        encoder: what the encode branch said of itself last; None without one.
+        encodes: every encode record kept.
     """
 
     frames: FrameArray
@@ -141,6 +156,10 @@ class RunData:
     started_at: str = ""
     notices: tuple[str, ...] = ()
     lapped_records: int = 0
+    more_sources: tuple[SourceInfo, ...] = ()
+    decisions: tuple[GovernorDecision, ...] = ()
+    encoder: EncoderState | None = None
+    encodes: EncodeArray = field(default_factory=lambda: empty_encode_records(0))
 
     @property
     def duration_s(self) -> float:

@@ -18,7 +18,7 @@ from app.engine.present_loop import PresentLoop
 from app.engine.realtime import RealtimeScheduling
 from app.engine.sinks.sink import Sink, SinkRequest
 from app.engine.stages import Rate
-from app.ipc.messages import GovernorDecision, GovernorReadings
+from app.ipc.messages import GovernorDecision, GovernorReadings, SourceInfo
 
 _SINK_KEYS: Final = frozenset({"present_mode", "min_image_count", "command_buffers"})
 _NEXT_FRAME: Final = "next frame"
@@ -38,8 +38,9 @@ class Pipeline:
         self._scheduling = RealtimeScheduling()
         self._loop = loop
         self._config = config
-        rates_hz = [None if lane.source.info.free_running else lane.source.info.rate_hz for lane in loop.lanes]
-        self._governors = GovernorHost(config, rates_hz, sink.info.refresh_hz)
+        self._refresh_hz = sink.info.refresh_hz
+        rates_hz = [_rate_to_lower(lane.source.info) for lane in loop.lanes]
+        self._governors = GovernorHost(config, rates_hz, self._refresh_hz)
         self._topology = self._read_topology()
         loop.observe_settled = self._governors.observe_settled
         for lane, governor in zip(loop.lanes, self._governors.lanes, strict=True):
@@ -73,14 +74,24 @@ class Pipeline:
 
     def tick(self, now_ns: int) -> list[GovernorDecision]:
         """Let the governors look, put what they want into force, and return what they decided; a few times a second."""
-        topology = self._read_topology()
-        if topology != self._topology:
-            self._topology = topology
-            self._governors.set_refresh(self.sink.info.refresh_hz)
-            self._governors.note_topology()
+        self._follow_changes()
         decisions = self._governors.tick(now_ns)
         self._set_rates()
         return decisions
+
+    def _follow_changes(self) -> None:
+        """Let the governors know of another refresh, another source rate, other command buffers."""
+        topology, refresh_hz = self._read_topology(), self.sink.info.refresh_hz
+        if topology != self._topology:
+            self._topology = topology
+            self._governors.note_topology()
+        if refresh_hz != self._refresh_hz:
+            self._refresh_hz = refresh_hz
+            self._governors.set_refresh(refresh_hz)
+        for index, (lane, governor) in enumerate(zip(self._loop.lanes, self._governors.lanes, strict=True)):
+            rate_hz = _rate_to_lower(lane.source.info)
+            if rate_hz != governor.source_rate_hz:
+                self._governors.set_source_rate(index, rate_hz)
 
     def _set_rates(self) -> None:
         config = self._config
@@ -94,7 +105,12 @@ class Pipeline:
             lane.stages.extra_latency_ns = self._governors.extra_latency_ns + added_ns
 
     def _read_topology(self) -> tuple[object, ...]:
-        return (self.sink.info, *(lane.stages.picture_format for lane in self._loop.lanes))
+        info = self.sink.info
+        return (info.width, info.height, info.image_count, *(lane.stages.picture_format for lane in self._loop.lanes))
+
+
+def _rate_to_lower(info: SourceInfo) -> float | None:
+    return None if info.free_running else info.rate_hz
 
 
 def interpolation_delay_ns(source_hz: float | None, kept_hz: float) -> int:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -14,13 +14,17 @@ from queue import Empty, SimpleQueue
 from typing import Final, Protocol
 
 from app.analysis.run_data import RunData
+from app.config.sections import Device
 from app.config.veoconfig import VeoConfig, config_to_object
 from app.core.records import FrameArray, empty_frames
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
-from app.ipc.messages import EngineEvent, EngineReady, FromEngine, RunFailed, StartRun
+from app.ipc.messages import EngineEvent, EngineReady, FromEngine, GovernorReadings, RunFailed, StartRun
+from app.ipc.shared_block import SharedBlock
 from app.session.engine_process import EngineProcess
 from app.session.engine_watch import EngineWatch
+from app.session.governor_feed import GovernorFeed
 from app.session.journal import ConfigRequested, Entry, RunEnded
+from app.session.loss_watch import LossWatch
 from app.session.machine_facts import machine_facts
 from app.session.manifest import Manifest
 from app.session.recorder import Recorder
@@ -28,12 +32,22 @@ from app.session.recording import open_recording
 from app.session.run_assembly import assemble_run
 from app.session.run_directory import ENGINE_LOG
 from app.session.run_history import NO_COUNTERS, RunHistory
+from app.session.run_stream import RunStream
 from app.session.session_state import RunRequest
 from app.session.telemetry_columns import readings_to_table
 from app.session.telemetry_start import start_telemetry
 from app.telemetry.provider import Reading
 
-Spawn = Callable[[Path | None], EngineProcess]
+
+class Spawn(Protocol):
+    """Makes the engine process."""
+
+    def __call__(
+        self, log_path: Path | None, *, thumbnails: SharedBlock, variables: Mapping[str, str]
+    ) -> EngineProcess:
+        """Return it, waiting for its job; see `EngineProcess.spawn`."""
+        ...
+
 
 MAX_READINGS: Final = 50_000
 """Telemetry kept in memory for a run that is not recorded, some minutes of it; a recording keeps everything."""
@@ -77,16 +91,24 @@ class ActiveRun:
         self._lock = threading.Lock()  # held for history and readings, which the receive thread changes
         self._told_lapped = 0
         self._refused = False
+        self._losses = LossWatch()
         with ExitStack() as undo:
             telemetry = start_telemetry(request.gpu, config.device.gpu_uuid, request.window_pid)
             self.sampler = telemetry.sampler
             undo.callback(self.sampler.stop)
             self._feed = self.sampler.subscribe()
+            self._governor_feed = GovernorFeed(self.sampler.subscribe(), self._send_readings)
             self.manifest = _opening_manifest(request, telemetry.gpu)
             if directory is not None:
                 self.recorder = Recorder(directory, self.manifest, config, self._recording_failed)
                 undo.callback(self.recorder.discard)
-            self.process = spawn(None if directory is None else directory / ENGINE_LOG)
+            self.stream = RunStream(request.stream, self._own_events.put)
+            undo.callback(self.stream.close)
+            self.process = spawn(
+                None if directory is None else directory / ENGINE_LOG,
+                thumbnails=self.stream.block,
+                variables=device_variables(config.device),
+            )
             undo.pop_all()
         for notice in telemetry.notices:
             self._own_events.put(notice)
@@ -102,15 +124,17 @@ class ActiveRun:
                 [request.source, *request.more_sources],
                 request.sink,
                 request.validation,
-                request.device,
+                request.device or config.device.vulkan_device or "",
                 request.encode_to,
             )
         )
+        self.stream.follow(config)
         self.watch.start()
 
     def request_config(self, serial: int, config: VeoConfig) -> ConfigRequested:
         """Record that a configuration is asked for, and return it as it is sent."""
         self._config = config
+        self.stream.follow(config)
         requested = ConfigRequested(serial, config_to_object(config))
         if self.recorder is not None:
             self.recorder.note(time.monotonic_ns(), requested)
@@ -130,7 +154,8 @@ class ActiveRun:
         return self._data_in_memory()
 
     def close(self) -> None:
-        """Free channel and ring, after the last call to the observer."""
+        """Free channel, ring and stream, after the last call to the observer."""
+        self.stream.close()
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -157,6 +182,8 @@ class ActiveRun:
             self._keep_readings()
         elif self.recorder.lapped > self._told_lapped:
             self._tell_lapped(self.recorder.lapped)
+        self._governor_feed.pass_on(self._config)
+        self._mind_losses()
         self._observer.run_advanced(None)
 
     def ended(self, failure: str) -> None:
@@ -166,6 +193,14 @@ class ActiveRun:
         self._finish_recording(failure)
         self.idle()
         self._observer.run_ended(failure)
+
+    def _send_readings(self, readings: GovernorReadings) -> None:
+        self.process.send(readings)
+
+    def _mind_losses(self) -> None:
+        counters = self.counters()
+        if counters is not None and (alert := self._losses.look(counters, self._config.alerts)) is not None:
+            self._own_events.put(alert)
 
     def _take(self, entry: Entry) -> None:
         now_ns = time.monotonic_ns()
@@ -219,6 +254,16 @@ class ActiveRun:
         with contextlib.closing(self.process.open_reader()) as reader:
             batch = reader.read()
         return batch.frames, batch.lapped
+
+
+def device_variables(device: Device) -> dict[str, str]:
+    """Return the environment in which an engine uses the GPU, or the slice of one, that a configuration names.
+
+    CUDA reads it when it starts, so decoder and encoder of this engine see that device alone, and engines side by side
+    do not meet. A MIG slice is named by its own UUID. Vulkan does not read it: there `vulkan_device` chooses.
+    """
+    uuid = device.mig_uuid or device.gpu_uuid
+    return {"CUDA_VISIBLE_DEVICES": uuid} if uuid else {}
 
 
 def _opening_manifest(request: RunRequest, gpu_telemetry: str) -> Manifest:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,18 +31,21 @@ def module_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{inherited}" if inherited else root}
 
 
-def start_child(arguments: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
+def start_child(
+    arguments: list[str], inherited: tuple[int, ...], variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """Start a process that has a channel to this one, in a session of its own, with its standard error on a pipe.
 
     Args:
         arguments: the command.
         inherited: descriptors that it gets; on Windows it opens what it needs by name.
+        variables: environment variables besides those of this process.
 
     Raises:
         OSError: it could not be started.
     """
     # faulthandler puts the stack of a crash in a driver's C code into the log.
-    environment = {**module_environment(), "PYTHONFAULTHANDLER": "1"}
+    environment = {**module_environment(), "PYTHONFAULTHANDLER": "1", **(variables or {})}
     if sys.platform == "win32":
         return subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,

@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -49,6 +49,7 @@ class EngineProcess:
         log_path: Path | None = None,
         command: Sequence[str] | None = None,
         thumbnails: SharedBlock | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> EngineProcess:
         """Start an engine process.
 
@@ -59,6 +60,7 @@ class EngineProcess:
             log_path: where its standard error is copied; None keeps only the last lines in memory.
             command: another program that speaks the protocol; `--channel` and `--ring` are added to it.
             thumbnails: block that the engine fills for the preview stream, given as `--thumbnails`; stays the caller's.
+            variables: environment variables besides those of this process, see `device_variables`.
 
         Raises:
             EngineError: the process could not be started.
@@ -71,7 +73,7 @@ class EngineProcess:
             arguments += ["--thumbnails", thumbnails.handle]
             blocks.append(thumbnails)
         try:
-            process = start_child(arguments, (*end.inherited, *inherited_descriptors(*blocks)))
+            process = start_child(arguments, (*end.inherited, *inherited_descriptors(*blocks)), variables)
         except OSError as error:
             block.close()
             if end.inherited:

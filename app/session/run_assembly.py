@@ -46,6 +46,10 @@ def assemble_run(
         started_at=manifest.started_at,
         notices=_notices(manifest, history),
         lapped_records=history.lapped,
+        more_sources=history.more_sources,
+        decisions=tuple(history.decisions),
+        encoder=history.encoder,
+        encodes=history.encodes,
     )
 
 
@@ -60,13 +64,21 @@ def agreeing_counters(counters: FrameCounters, frames: FrameArray, lapped: int) 
     if lapped or len(frames) <= settled:
         return counters
     fates = np.bincount(frames["fate"], minlength=max(Fate) + 1)
-    produced = max(counters.produced, int(frames["frame_id"].max()) + 1)
+    produced = max(counters.produced, _delivered(frames))
     return replace(
         counters,
         produced=produced,
         displayed=int(fates[Fate.DISPLAYED]),
         lost={fate: int(fates[fate]) for fate in LOSS_CLASSES},
         in_flight=produced - len(frames),
+    )
+
+
+def _delivered(frames: FrameArray) -> int:
+    """Return how many frames the sources have delivered at least, by the highest number of each."""
+    return sum(
+        int(frames["frame_id"][frames["source_index"] == index].max()) + 1
+        for index in np.unique(frames["source_index"])
     )
 
 

@@ -35,6 +35,7 @@ from app.ipc.messages import (
 from app.session.active_run import ActiveRun, Spawn
 from app.session.engine_process import EngineProcess
 from app.session.run_directory import free_directory
+from app.session.run_stream import RunStream
 from app.session.session_state import Phase, RunRequest, SessionChange, SessionState
 from app.telemetry.sampler import Sampler
 
@@ -198,6 +199,12 @@ class Session:
         run = self._run
         return None if run is None else run.counters()
 
+    @property
+    def stream(self) -> RunStream | None:
+        """Return the preview stream of the present or last run; None before the first."""
+        run = self._run
+        return None if run is None else run.stream
+
     def run_data(self) -> RunData:
         """Return the run so far, for analysis and reports; reads the recording where there is one, so it takes time.
 
@@ -245,6 +252,9 @@ class Session:
             "segments": tuple(history.segments),
             "events": tuple(history.events),
             "status": history.status,
+            "more_sources": history.more_sources,
+            "encoder": history.encoder,
+            "decisions": tuple(history.decisions),
             "ready_ns": history.ready_ns,
         }
         if isinstance(message, EngineReady) and self._state.phase is Phase.STARTING:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from app.analysis.run_data import SegmentSpan
 from app.config.veoconfig import VeoConfig
-from app.ipc.messages import EngineEvent, EngineStatus, SinkInfo, SourceInfo
+from app.ipc.messages import EncoderState, EngineEvent, EngineStatus, GovernorDecision, SinkInfo, SourceInfo
+from app.ipc.stream_messages import LOOPBACK
 
 
 class Phase(StrEnum):
@@ -34,6 +35,21 @@ _LIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.PAUSED, Phase.STOPPING})
 
 
 @dataclass(frozen=True, slots=True)
+class StreamRequest:
+    """Where a run's preview stream is served, while `enable_preview` says so.
+
+    Attributes:
+        host: address to listen on; loopback unless asked otherwise.
+        port: TCP port, 0 for a free one.
+        token: bearer token of every client; "" makes one.
+    """
+
+    host: str = LOOPBACK
+    port: int = 0
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What to run. Texts are those of the command line.
 
@@ -45,6 +61,7 @@ class RunRequest:
         warmup_s: first seconds that statistics leave out.
         more_sources: sources shown beside the first in a grid, up to nine in all.
         encode_to: file that the encode branch writes; "" to count its packets only.
+        stream: where the preview stream is served.
         window_pid: the process that shows the run in a window, whose cost is read too; None without one.
     """
 
@@ -58,6 +75,7 @@ class RunRequest:
     warmup_s: float = 1.0
     more_sources: tuple[str, ...] = ()
     encode_to: str = ""
+    stream: StreamRequest = StreamRequest()
     window_pid: int | None = None
 
 
@@ -71,6 +89,8 @@ class SessionState:
         applied_serial: the newest configuration that the engine has put into force.
         segments: in order. events: the newest of them, the session's own included.
         status: the engine's last report of its cost.
+        more_sources: those beside the first, in order. encoder: what the encode branch is; None without one.
+        decisions: what governors decided, the newest of them.
         failure: why the phase is FAILED, a whole sentence; "" otherwise.
         started_ns: when the engine was started; ready_ns: when its first frame was under way; ended_ns: the end.
         engine_pid: None while no engine lives.
@@ -88,6 +108,9 @@ class SessionState:
     segments: tuple[SegmentSpan, ...] = ()
     events: tuple[EngineEvent, ...] = ()
     status: EngineStatus | None = None
+    more_sources: tuple[SourceInfo, ...] = ()
+    encoder: EncoderState | None = None
+    decisions: tuple[GovernorDecision, ...] = ()
     failure: str = ""
     started_ns: int | None = None
     ready_ns: int | None = None

@@ -19,7 +19,7 @@ SCRIPTED_ENGINE = Path(__file__).parents[1] / "session" / "scripted_engine.py"
 def main() -> None:
     directory, script = sys.argv[1:]
     request = RunRequest("synthetic:320x180@100", "virtual:100,process=none", recording_dir=Path(directory), gpu="none")
-    session = Session(request, spawn=lambda log: EngineProcess.spawn(log, _command(script)))
+    session = Session(request, spawn=lambda log, **_: EngineProcess.spawn(log, _command(script)))
     session.start()
     state = session.wait_for(lambda state: state.phase not in (Phase.STARTING, Phase.IDLE), 30.0)
     while (counters := session.counters()) is None or counters.produced < 150:

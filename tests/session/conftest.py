@@ -18,9 +18,10 @@ from app.session.session_state import Phase, RunRequest, SessionChange
 SCRIPTED_ENGINE = Path(__file__).with_name("scripted_engine.py")
 
 
-def spawn_script(script: str) -> Callable[[Path | None], EngineProcess]:
-    """Return how to spawn the scripted engine with one of its scripts."""
-    return lambda log_path: EngineProcess.spawn(log_path, [sys.executable, str(SCRIPTED_ENGINE), script])
+def spawn_script(script: str) -> Callable[..., EngineProcess]:
+    """Return how to spawn the scripted engine with one of its scripts; it reads no more than the log's path."""
+    command = [sys.executable, str(SCRIPTED_ENGINE), script]
+    return lambda log_path, **_: EngineProcess.spawn(log_path, command)
 
 
 @pytest.fixture

@@ -316,7 +316,7 @@ def test_what_cannot_be_started_is_refused_and_leaves_the_session_idle(
 
 
 def test_an_engine_that_cannot_be_spawned_leaves_no_recording(tmp_path: Path) -> None:
-    def refuse(_: Path | None) -> None:
+    def refuse(_: Path | None, **__: object) -> None:
         raise EngineError("no such program")
 
     request = RunRequest("synthetic:64x36@60", "virtual:60", recording_dir=tmp_path / "run", gpu="none")
