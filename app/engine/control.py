@@ -21,6 +21,7 @@ from app.ipc.messages import (
     SetConfig,
     SetOccluded,
     SetPaused,
+    SetScreen,
     StopRun,
     ToEngine,
 )
@@ -76,6 +77,10 @@ class Control:
                 self._set_halted(paused, self._occluded)
             case SetOccluded(occluded=occluded):
                 self._set_halted(self._paused, occluded)
+            case SetScreen(name=name, nominal_hz=nominal_hz):
+                self._loop.end_segments(f"moved to screen {name}", f"on screen {name}")
+                self._sink.follow_screen(nominal_hz)
+                self._loop.report_sink_if_new("another screen")
             case Resize(width=width, height=height):
                 self._sink.resize(width, height)
                 self._loop.report_sink_if_new("window resized")

@@ -63,6 +63,18 @@ class SetOccluded:
 
 
 @dataclass(frozen=True, slots=True)
+class SetScreen:
+    """The window is on another screen, or its refresh has changed: the segment ends, the refresh is learnt anew.
+
+    Attributes:
+        name: what the window system calls it. nominal_hz: its refresh by name; None when unknown.
+    """
+
+    name: str
+    nominal_hz: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Resize:
     """The window's size in device pixels; 0 in either direction pauses presentation."""
 
@@ -342,7 +354,9 @@ class RunFailed:
     text: str
 
 
-ToEngine = StartRun | SetConfig | SetPaused | SetOccluded | Resize | CaptureFrame | GovernorReadings | StopRun
+ToEngine = (
+    StartRun | SetConfig | SetPaused | SetOccluded | SetScreen | Resize | CaptureFrame | GovernorReadings | StopRun
+)
 FromEngine = (
     EngineReady
     | SinkChanged
@@ -367,6 +381,7 @@ _CLASSES: Final[dict[str, type[Any]]] = {
         SetConfig,
         SetPaused,
         SetOccluded,
+        SetScreen,
         Resize,
         CaptureFrame,
         GovernorReadings,

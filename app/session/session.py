@@ -30,6 +30,7 @@ from app.ipc.messages import (
     SetConfig,
     SetOccluded,
     SetPaused,
+    SetScreen,
     ToEngine,
 )
 from app.session.active_run import ActiveRun, Spawn
@@ -175,6 +176,10 @@ class Session:
     def set_occluded(self, occluded: bool) -> None:
         """Tell that the window is hidden, or seen again."""
         self._send(SetOccluded(occluded))
+
+    def screen_changed(self, name: str, nominal_hz: float | None) -> None:
+        """Tell that the window is on another screen, or that its refresh (Hz by name, None unknown) has changed."""
+        self._send(SetScreen(name, nominal_hz))
 
     def resize(self, width: int, height: int) -> None:
         """Tell the window's size in device pixels."""

@@ -164,6 +164,10 @@ class Sink(Protocol):
         """Follow the window, in device pixels; zero in either direction stops presenting until the next call."""
         ...
 
+    def follow_screen(self, nominal_hz: float | None) -> None:
+        """Learn the refresh anew: the window is on another screen, whose refresh by name is `nominal_hz`."""
+        ...
+
     def drain(self, deadline_ns: int) -> Sequence[Settled]:
         """Settle what can be settled until `deadline_ns`, at the end of a segment or run."""
         ...

@@ -116,6 +116,9 @@ class VirtualSink:
     def resize(self, width: int, height: int) -> None:
         """A simulated display has no window: nothing to follow."""
 
+    def follow_screen(self, nominal_hz: float | None) -> None:
+        """A simulated display is the only screen there is."""
+
     def drain(self, deadline_ns: int) -> Sequence[Settled]:
         """Let the queue flow out until the deadline, then settle the frame on the screen too."""
         settled: list[Settled] = []
