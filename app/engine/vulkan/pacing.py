@@ -96,7 +96,8 @@ class PacingProbe:
         """Probe a FIFO mode.
 
         A queue that fills may also be held up by a slow driver (software Vulkan copies 1920×1000 pixels to the X
-        server in 6 ms). So where presents look paced, they are compared with those of a mode that never waits.
+        server in 6 ms), and one that is paced from the first picture on shows nothing within a burst. So presents as
+        slow as a display's are compared with those of a mode that never waits.
 
         Args:
             mode: FIFO or FIFO_RELAXED.
@@ -119,7 +120,7 @@ class PacingProbe:
     def _compare(self, mode: PresentMode) -> Pacing | None:
         pacing = self._judge(mode)
         free_mode = next((each for each in FREE_MODES if each in self._offered), None)
-        if pacing is None or not pacing.paces or free_mode is None:
+        if pacing is None or pacing.interval_ns < FASTEST_REFRESH_NS or free_mode is None:
             return pacing
         free = self._judge(free_mode)
         return pacing if free is None else pacing._replace(paces=is_slower_than_free(pacing, free))
@@ -149,5 +150,9 @@ class PacingProbe:
 
 
 def is_slower_than_free(fifo: Pacing, free: Pacing) -> bool:
-    """Tell whether FIFO presents take clearly longer than presents that never wait for a refresh."""
-    return fifo.interval_ns >= 1.5 * free.interval_ns
+    """Tell whether FIFO presents take clearly longer than presents that never wait for a refresh.
+
+    A compositor without wp_fifo_v1 holds back every present from the second on, so that nothing shows within a burst
+    (`fifo.paces` is False); the difference between the modes must then be beyond any doubt.
+    """
+    return fifo.interval_ns >= (1.5 if fifo.paces else 4.0) * free.interval_ns

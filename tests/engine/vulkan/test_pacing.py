@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.vulkan.pacing import PROBE_PRESENTS, Pacing, is_slower_than_free, judge_pacing
+from app.engine.vulkan.pacing import PROBE_PRESENTS, Pacing, is_slower_than_free, judge_pacing, outruns_fifo
 
 MS = 1_000_000
 
@@ -51,3 +51,25 @@ def test_a_burst_cut_short_tells_nothing() -> None:
 @pytest.mark.parametrize(("free_ms", "paces"), [(0.3, True), (8.0, True), (15.0, False), (17.0, False)])
 def test_a_queue_held_up_by_a_slow_driver_is_told_from_a_display(free_ms: float, paces: bool) -> None:
     assert is_slower_than_free(Pacing(True, 16.7 * MS), Pacing(False, free_ms * MS)) is paces
+
+
+@pytest.mark.parametrize(("free_ms", "paces"), [(0.2, True), (4.0, True), (8.0, False), (17.0, False)])
+def test_a_compositor_that_holds_back_every_present_is_known_by_another_mode_alone(free_ms: float, paces: bool) -> None:
+    assert is_slower_than_free(Pacing(False, 17.4 * MS), Pacing(False, free_ms * MS)) is paces
+
+
+@given(st.integers(2, 8), st.sampled_from([24, 60, 144, 240]), st.integers(20, 64), st.integers(0, 99))
+def test_presents_of_a_fifo_that_waits_never_outrun_it(images: int, refresh_hz: int, count: int, seed: int) -> None:
+    period_ns = 1000 / refresh_hz * MS
+    stamps = burst(images, 0.2 * MS, period_ns, seed)
+    while len(stamps) < count:
+        stamps.append(round(stamps[-1] + period_ns))
+    assert not outruns_fifo(stamps, images, period_ns)
+    assert not outruns_fifo(stamps[-count:], images, period_ns)
+
+
+@given(st.integers(2, 8), st.integers(20, 64))
+def test_presents_that_never_wait_outrun_a_fifo(images: int, count: int) -> None:
+    stamps = [round(0.3 * MS * n) for n in range(count)]
+    assert outruns_fifo(stamps, images, 1000 / 60 * MS) == (count - 1 - images >= PROBE_PRESENTS)
+    assert not outruns_fifo([50 * n * MS for n in range(count)], images, 1000 / 60 * MS)
