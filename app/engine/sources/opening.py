@@ -23,6 +23,7 @@ from app.engine.sources.media_file import MediaFileSource
 from app.engine.sources.media_opening import OpenedMedia, open_media
 from app.engine.sources.network_address import NetworkAddress
 from app.engine.sources.packet_reading import PrefetchingReader
+from app.engine.sources.preview_stream import PreviewStreamSource
 from app.engine.sources.source import Source
 from app.engine.sources.synthetic import SyntheticSource
 
@@ -50,7 +51,7 @@ def open_source(spec: SourceSpec, decode_depth: int = 4) -> Source:
         case CameraSpec():
             return LiveMediaSource(CameraAddress(spec), hardware=hardware)
         case PreviewStreamSpec():
-            raise SourceError(f"{spec.redacted}: this version has no client for preview streams; name another source")
+            return PreviewStreamSource(spec)
 
 
 def open_network_source(address: NetworkAddress, hardware: HardwareDecoding | None = None) -> Source:
