@@ -5,6 +5,7 @@
 //   search    every displacement within SEARCH_RADIUS, on the coarsest level
 //   refine    vectors of a level from those of the next coarser one
 //   smooth    each block takes its own or a neighbour's vector, whichever fits both picture and surroundings
+//   evidence  how much of the picture has changed, and how much of that has no match: is there a cut?
 //   trust     fractions of a pixel, and how far a block's vector is to be believed
 //   compensate, blend   the made-up picture, once a plane
 //
@@ -14,6 +15,8 @@
 
 const int BLOCK = 8;            // side of a block in pixels of its level
 const float VECTOR_UNIT = 16.0; // parts of a pixel in `motion`; vectors of `fields` are whole pixels of their level
+
+const int EVIDENCE_LEVELS = 3;
 
 layout(push_constant) uniform Pass {
     ivec2 size;            // of the level, in pixels
@@ -30,6 +33,7 @@ layout(push_constant) uniform Pass {
     int field_vectors;     // from a vector as found to the same as smoothed
     int output_word;       // first word of the plane, for compensate and blend
     int output_stride;     // words a line of the plane
+    int tally;             // entry of the level in `tally`, for evidence
     float phase;           // of the made-up picture: 0 is the earlier picture, 1 the later one
 } pass;
 
@@ -38,9 +42,8 @@ layout(set = 1, binding = 0) uniform sampler2D later[3];
 layout(set = 2, binding = 0) buffer Pyramids { uint luma[]; };
 layout(set = 2, binding = 1) buffer Fields { uint fields[]; };
 layout(set = 2, binding = 2) buffer Motion {
-    uint changed_blocks;
-    uint unmatched_blocks;
-    uvec2 motion[];  // x: vector, y: trust 0…1 as float
+    uvec2 tally[EVIDENCE_LEVELS];  // x: blocks that changed, y: those of them that have no match; once a level
+    uvec2 motion[];                // x: vector, y: trust 0…1 as float
 };
 layout(set = 2, binding = 3) buffer MadePicture { uint made[]; };
 
@@ -55,4 +58,11 @@ ivec2 unpack_vector(uint packed_vector) {
 int block_index(ivec2 block) {
     ivec2 inside = clamp(block, ivec2(0), pass.blocks - 1);
     return inside.y * pass.blocks.x + inside.x;
+}
+
+// The block `offset` away; over the edge of the grid the one on the other side, so that no block is its own neighbour.
+ivec2 neighbour(ivec2 block, ivec2 offset) {
+    ivec2 there = block + offset;
+    bvec2 outside = bvec2(there.x < 0 || there.x >= pass.blocks.x, there.y < 0 || there.y >= pass.blocks.y);
+    return mix(there, block - offset, outside);
 }

@@ -4,8 +4,9 @@
 #include "interpolation_plane.glsl"
 layout(constant_id = 4) const int SHIFT_X = 0;  // log2 of the plane's subsampling
 layout(constant_id = 5) const int SHIFT_Y = 0;
+layout(constant_id = 6) const int LEVELS = EVIDENCE_LEVELS;  // on which evidence was taken
 
-const int ONE_MOTION = 24;  // in VECTOR_UNIT: vectors this close are one motion, further apart they are two
+const float ONE_MOTION = 24.0;  // in VECTOR_UNIT: vectors this close are one motion, further apart they are two
 
 vec2 subsampling() {
     return vec2(1 << SHIFT_X, 1 << SHIFT_Y);
@@ -57,10 +58,19 @@ vec2 along(ivec2 texel, vec2 vector, ivec2 plane_size) {
     vec2 way = vector / (VECTOR_UNIT * subsampling());
     vec2 from = vec2(texel) - pass.phase * way, to = vec2(texel) + (1.0 - pass.phase) * way;
     bool has_from = inside(from, plane_size), has_to = inside(to, plane_size);
-    if (has_from != has_to) {
-        return has_from ? codes_at(earlier[PLANE], from) : codes_at(later[PLANE], to);
+    float share = has_from == has_to ? pass.phase : has_from ? 0.0 : 1.0;
+    return (1.0 - share) * codes_at(earlier[PLANE], from) + share * codes_at(later[PLANE], to);
+}
+
+// Most of what changed, and that is no small part of the picture, has no match on any level: a cut. Chance matches of
+// single blocks would then be worse than none.
+float belief_in_motion() {
+    float unmatched = 1.0;
+    for (int level = 0; level < LEVELS; level++) {
+        float few = 0.25 * float(pass.blocks.x * pass.blocks.y >> 2 * level);
+        unmatched = min(unmatched, float(tally[level].y) / max(float(tally[level].x), few));
     }
-    return (1.0 - pass.phase) * codes_at(earlier[PLANE], from) + pass.phase * codes_at(later[PLANE], to);
+    return 1.0 - smoothstep(0.3, 0.5, unmatched);
 }
 
 vec2 compensated(ivec2 texel, ivec2 plane_size, float belief) {
@@ -68,29 +78,25 @@ vec2 compensated(ivec2 texel, ivec2 plane_size, float belief) {
     ivec2 block = ivec2(floor(grid));
     vec2 t = grid - vec2(block);
     vec4 weights = vec4((1.0 - t.x) * (1.0 - t.y), t.x * (1.0 - t.y), (1.0 - t.x) * t.y, t.x * t.y);
-    vec2 vectors[4];
-    vec2 mean = vec2(0.0);
-    float apart = 0.0;
+    vec4 right, down, trusts;
     for (int i = 0; i < 4; i++) {
         uvec2 found = motion[block_index(block + ivec2(i & 1, i >> 1))];
-        vectors[i] = vec2(unpack_vector(found.x));
-        mean += weights[i] * vectors[i];
-        weights[i] *= uintBitsToFloat(found.y) * belief;
-        vec2 difference = abs(vectors[i] - vectors[0]);
-        apart = max(apart, max(difference.x, difference.y));
+        vec2 vector = vec2(unpack_vector(found.x));
+        right[i] = vector.x;
+        down[i] = vector.y;
+        trusts[i] = uintBitsToFloat(found.y) * belief;
     }
+    vec4 apart = max(abs(right - right.x), abs(down - down.x));
+    bool one_motion = all(lessThanEqual(apart, vec4(ONE_MOTION)));
+    vec2 mean = vec2(dot(weights, right), dot(weights, down));
+    weights *= trusts;
     float trust = dot(weights, vec4(1.0));
     vec2 result = trust < 1.0 ? (1.0 - trust) * blended(texel) : vec2(0.0);
-    if (trust == 0.0) {
-        return result;
-    }
-    if (apart <= float(ONE_MOTION)) {
-        return result + trust * along(texel, mean, plane_size);
-    }
     // Overlapped blocks where things part: a vector between two motions would be that of neither.
-    for (int i = 0; i < 4; i++) {
-        if (weights[i] > 0.0) {
-            result += weights[i] * along(texel, vectors[i], plane_size);
+    for (int i = 0; i < (one_motion ? 1 : 4); i++) {
+        float weight = one_motion ? trust : weights[i];
+        if (weight > 0.0) {
+            result += weight * along(texel, one_motion ? mean : vec2(right[i], down[i]), plane_size);
         }
     }
     return result;
@@ -102,8 +108,7 @@ void main() {
     if (word.x >= pass.output_stride || word.y >= plane_size.y) {
         return;
     }
-    // Most of what changed has no match: a cut. Chance matches of single blocks would then be worse than none.
-    float belief = 1.0 - smoothstep(0.4, 0.6, float(unmatched_blocks) / float(max(changed_blocks, 1)));
+    float belief = belief_in_motion();
     uint bits = 0;
     for (int i = 0; i < TEXELS; i++) {
         ivec2 texel = ivec2(min(word.x * TEXELS + i, plane_size.x - 1), word.y);

@@ -38,8 +38,13 @@ uvec4 sixteen_samples(int line, Columns columns) {
     return low >> columns.shift | high << 1 << 31 - columns.shift;
 }
 
-// Mean absolute difference in 1/16 of a step of 8-bit luma, of every `row_step`-th line of the window.
-int difference(ivec2 block, ivec2 vector, int row_step) {
+struct Comparison {
+    int sum;      // of absolute differences, in steps of 8-bit luma
+    int samples;  // that both pictures have
+};
+
+// Compares every `row_step`-th line of a block's window.
+Comparison compare(ivec2 block, ivec2 vector, int row_step) {
     ivec2 from = block * BLOCK - (WINDOW - BLOCK) / 2 - ivec2(floor(pass.phase * vec2(vector) + 0.5));
     ivec2 to = from + vector;
     ivec4 column = ivec4(0, 4, 8, 12);
@@ -63,9 +68,14 @@ int difference(ivec2 block, ivec2 vector, int row_step) {
     uint halves = sums.x + sums.y;
     int sum = int((halves & 0xFFFFu) + (halves >> 16));
     int rows = max(0, end_row - first_row + row_step - 1) / row_step;
-    int samples = rows * 4 * int(known.x + known.y + known.z + known.w);
-    int window_samples = WINDOW * WINDOW / row_step;
-    return (sum * 16 + UNKNOWN * (window_samples - samples)) / window_samples;
+    return Comparison(sum, rows * 4 * int(known.x + known.y + known.z + known.w));
+}
+
+// Mean absolute difference in 1/16 of a step.
+int difference(ivec2 block, ivec2 vector, int row_step) {
+    Comparison found = compare(block, vector, row_step);
+    int all_samples = WINDOW * WINDOW / row_step;
+    return (found.sum * 16 + UNKNOWN * (all_samples - found.samples)) / all_samples;
 }
 
 int city_distance(ivec2 one, ivec2 other) {

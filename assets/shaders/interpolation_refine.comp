@@ -4,13 +4,26 @@
 #include "interpolation_match.glsl"
 layout(local_size_x = 8, local_size_y = 8) in;
 
-const int DEPARTURE_PENALTY = 4;  // in 1/16 step a pixel away from what the coarser level says, up to DEPARTURE_LIMIT
+const int DEPARTURE_PENALTY = 4;  // in 1/16 step a pixel away from rest and from what the coarser level says
 const int DEPARTURE_LIMIT = 8;
+const int LENGTH_PENALTY = 1;     // in 1/16 step a pixel: where a repeated texture fits alike, the shortest
 
 ivec2 coarser_vector(ivec2 block) {
     ivec2 inside = clamp(block, ivec2(0), pass.coarser_blocks - 1);
     int index = pass.field_vectors + pass.coarser_field + inside.y * pass.coarser_blocks.x + inside.x;
     return 2 * unpack_vector(fields[index]);
+}
+
+int cost_of(ivec2 block, ivec2 vector, ivec2 expected) {
+    int length = city_distance(vector, ivec2(0));
+    int departure = min(min(city_distance(vector, expected), max(0, length - 2)), DEPARTURE_LIMIT);
+    return difference(block, vector, 2) + DEPARTURE_PENALTY * departure + LENGTH_PENALTY * length;
+}
+
+// The eight neighbours of no movement.
+ivec2 step_to(int neighbour) {
+    int position = neighbour < 4 ? neighbour : neighbour + 1;
+    return ivec2(position % 3, position / 3) - 1;
 }
 
 void main() {
@@ -20,28 +33,27 @@ void main() {
     }
     ivec2 parent = block >> 1, side = (block & 1) * 2 - 1;
     ivec2 expected = coarser_vector(parent);
-    ivec2 candidates[4] = ivec2[](
-        coarser_vector(parent + ivec2(side.x, 0)), coarser_vector(parent + ivec2(0, side.y)),
-        coarser_vector(parent + side), ivec2(0));
-    ivec2 best = expected;
-    int least = difference(block, expected, 2);
-    for (int i = 0; i < 4; i++) {
-        if (candidates[i] != expected) {
-            int departure = min(city_distance(candidates[i], expected), DEPARTURE_LIMIT);
-            int cost = difference(block, candidates[i], 2) + DEPARTURE_PENALTY * departure;
-            best = cost < least ? candidates[i] : best;
-            least = min(cost, least);
+    ivec2 best = expected, centre = expected;
+    int least = 0x7FFFFFFF;
+    // What the four nearest coarser blocks say, and rest; then the pixels around the best of these. Above the finest
+    // level also those around rest: there a repeated texture has been taken for one that goes the other way.
+    int candidates = pass.level > 0 ? 21 : 13;
+    for (int i = 0; i < candidates; i++) {
+        ivec2 vector = ivec2(0);
+        if (i < 4) {
+            vector = coarser_vector(parent + ivec2(i & 1, i >> 1) * side);
+        } else if (i >= 13) {
+            vector = step_to(i - 13);
+        } else if (i >= 5) {
+            centre = i == 5 ? best : centre;
+            vector = centre + step_to(i - 5);
         }
-    }
-    ivec2 centre = best;
-    for (int i = 0; i < 9; i++) {
-        ivec2 vector = centre + ivec2(i % 3, i / 3) - 1;
-        if (i != 4) {
-            int departure = min(city_distance(vector, expected), DEPARTURE_LIMIT);
-            int cost = difference(block, vector, 2) + DEPARTURE_PENALTY * departure;
-            best = cost < least ? vector : best;
-            least = min(cost, least);
+        if (i > 0 && i < 5 && vector == expected) {
+            continue;
         }
+        int cost = cost_of(block, vector, expected);
+        best = cost < least ? vector : best;
+        least = min(cost, least);
     }
     fields[pass.field + block_index(block)] = pack_vector(best);
 }

@@ -15,7 +15,7 @@ void main() {
     ivec2 around[9];
     bool agree = true;
     for (int i = 0; i < 9; i++) {
-        around[i] = unpack_vector(fields[pass.field + block_index(block + ivec2(i % 3, i / 3) - 1)]);
+        around[i] = unpack_vector(fields[pass.field + block_index(neighbour(block, ivec2(i % 3, i / 3) - 1))]);
         agree = agree && around[i] == around[0];
     }
     ivec2 best = around[4];

@@ -35,7 +35,9 @@ from app.engine.vulkan.interpolation_objects import (
     PassObjects,
     create_compute_pipeline,
 )
-from app.engine.vulkan.memory import DeviceImage
+from app.engine.vulkan.memory import DeviceImage, image_barrier
+from app.engine.vulkan.one_time import OneTimeCommands
+from app.engine.vulkan.plane_sets import plane_image_format
 from app.engine.vulkan.results import SUCCESS
 
 InterpolationKind = Literal["blend", "motion"]
@@ -117,9 +119,14 @@ class Interpolator:
         self._format = picture_format
         self._layout = lay_out(picture_format)
         self._pipelines: list[Handle] = []
-        with ExitStack() as stack:
+        self._sets = ffi.new("VkDescriptorSet[3]")
+        self._phase = ffi.new("float[1]")
+        self._ticks = ffi.new("uint64_t[2]")
+        self._barrier_info = _memory_barrier()
+        with ExitStack() as stack, ExitStack() as first_run:
+            blank = _blank_picture(device, picture_format, first_run)
             self._buffers = self._make_buffers(stack)
-            self._objects = PassObjects(device, pictures, self._buffers)
+            self._objects = PassObjects(device, [*pictures, blank], self._buffers)
             stack.callback(self._objects.close)
             stack.callback(self._close_pipelines)
             self._steps: dict[InterpolationKind, tuple[Step, ...]] = {
@@ -127,12 +134,9 @@ class Interpolator:
                 "motion": (*self._motion_steps(), self._plane_step("interpolation_compensate.comp")),
             }
             self._queries = self._make_queries(stack, frames_in_flight)
+            self._warm_up(blank, len(pictures))
             self._parts = stack.pop_all()
         self.made = MadePicture(self._buffers[-1].handle, _copy_regions(picture_format, self._layout))
-        self._sets = ffi.new("VkDescriptorSet[3]", [self._objects.buffer_set] * 3)
-        self._phase = ffi.new("float[1]")
-        self._ticks = ffi.new("uint64_t[2]")
-        self._barrier_info = _memory_barrier()
 
     def record(
         self,
@@ -182,6 +186,31 @@ class Interpolator:
         """Free everything; the GPU must be done with it. A second call does nothing."""
         self._parts.close()
 
+    def _warm_up(self, blank: Sequence[DeviceImage], index: int) -> None:
+        """Run all passes once, on a picture of nothing.
+
+        Drivers finish compiling a pipeline at its first use (lavapipe: 1.5 s for all of them, 25 ms from its cache);
+        that belongs here and not into the first frame.
+        """
+        vk = api.vk
+        layout = (vk.VK_IMAGE_LAYOUT_UNDEFINED, vk.VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL)
+        barriers = [
+            image_barrier(image.handle, access=(0, vk.VK_ACCESS_SHADER_READ_BIT), layout=layout) for image in blank
+        ]
+        commands = OneTimeCommands(self._device)
+        try:
+            command_buffer = commands.begin()
+            self._functions.vkCmdPipelineBarrier(
+                command_buffer, vk.VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                0, 0, ffi.NULL, 0, ffi.NULL, len(barriers), api.array("VkImageMemoryBarrier", barriers),
+            )  # fmt: skip
+            for kind in self._steps:
+                self.record(command_buffer, 0, (index, index), 0.5, kind)
+            commands.submit()
+            commands.wait()
+        finally:
+            commands.close()
+
     def _make_buffers(self, stack: ExitStack) -> list[DeviceBuffer]:
         vk, buffers = api.vk, []
         extra = (0, 0, vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT, vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT)
@@ -215,8 +244,8 @@ class Interpolator:
         scale: dict[int, Constant] = {0: _luma_scale(self._format)}
         luma, trust = (self._pipeline(f"interpolation_{name}.comp", scale) for name in ("luma", "trust"))
         search = self._pipeline("interpolation_search.comp", {0: SEARCH_RADIUS})
-        halve, refine, smooth = (
-            self._pipeline(f"interpolation_{name}.comp", {}) for name in ("halve", "refine", "smooth")
+        halve, refine, smooth, evidence = (
+            self._pipeline(f"interpolation_{name}.comp", {}) for name in ("halve", "refine", "smooth", "evidence")
         )
         coarsest = len(levels) - 1
         passes = [self._level_pass(luma, 0, deep=2)]
@@ -225,8 +254,8 @@ class Interpolator:
         passes.append(self._block_pass(smooth, coarsest))
         for level in reversed(range(coarsest)):
             passes += [self._block_pass(refine, level), self._block_pass(smooth, level)]
-        passes.append(self._block_pass(trust, 0))
-        return [(each,) for each in passes]
+        look_for_cut = (self._block_pass(evidence, level) for level in range(self._layout.evidence_levels))
+        return [*((each,) for each in passes), (self._block_pass(trust, 0), *look_for_cut)]
 
     def _level_pass(self, pipeline: Handle, level: int, deep: int) -> Pass:
         """Return a pass with an invocation for every word of a level, `deep` times."""
@@ -241,7 +270,7 @@ class Interpolator:
         """Return a pass for every plane of the made-up picture."""
         return tuple(
             Pass(
-                self._pipeline(shader, _plane_constants(self._format, index)),
+                self._pipeline(shader, _plane_constants(self._format, index, self._layout)),
                 self._level_constants(0, plane),
                 (_groups(plane.stride_words), _groups(plane.height), 1),
             )
@@ -258,7 +287,7 @@ class Interpolator:
             finer.stride_words, finer.width, finer.height, finer.first_word,
             coarser.first_vector, *coarser.blocks,
             layout.pyramid_words, layout.field_vectors,
-            plane.first_word if plane else 0, plane.stride_words if plane else 0,
+            plane.first_word if plane else 0, plane.stride_words if plane else 0, level,
         ]  # fmt: skip
         return ffi.new("int32_t[]", words)
 
@@ -266,6 +295,7 @@ class Interpolator:
         vk = api.vk
         self._sets[0] = self._objects.picture_sets[pair[0]]
         self._sets[1] = self._objects.picture_sets[pair[1]]
+        self._sets[2] = self._objects.buffer_set
         self._phase[0] = phase
         self._functions.vkCmdBindDescriptorSets(
             command_buffer, vk.VK_PIPELINE_BIND_POINT_COMPUTE, self._objects.layout, 0, 3, self._sets, 0, ffi.NULL
@@ -305,6 +335,16 @@ class Interpolator:
         self._functions.vkCmdWriteTimestamp(command_buffer, stage, self._queries, first + which)
 
 
+def _blank_picture(device: Device, picture_format: PictureFormat, stack: ExitStack) -> list[DeviceImage]:
+    images = []
+    for plane in range(picture_format.plane_count):
+        size = picture_format.plane_size(plane)
+        image_format = plane_image_format(picture_format, plane)
+        images.append(DeviceImage(device, image_format, *size, api.vk.VK_IMAGE_USAGE_SAMPLED_BIT))
+        stack.callback(images[-1].close)
+    return images
+
+
 def _groups(invocations: int) -> int:
     return -(-invocations // GROUP_SIDE)
 
@@ -317,7 +357,7 @@ def _luma_scale(picture_format: PictureFormat) -> float:
     return float(65535 / (1 << unused_bits))
 
 
-def _plane_constants(picture_format: PictureFormat, plane: int) -> dict[int, Constant]:
+def _plane_constants(picture_format: PictureFormat, plane: int, layout: InterpolationLayout) -> dict[int, Constant]:
     """Return the specialisation constants of assets/shaders/interpolation_plane.glsl and of the compensation."""
     if picture_format.bit_depth == 8:
         top_code = 255.0
@@ -328,6 +368,7 @@ def _plane_constants(picture_format: PictureFormat, plane: int) -> dict[int, Con
         1: picture_format.components(plane),
         2: picture_format.bytes_per_sample,
         3: top_code,
+        6: layout.evidence_levels,
     }
     if plane > 0:
         constants |= {4: picture_format.chroma_shift_x, 5: picture_format.chroma_shift_y}

@@ -17,8 +17,11 @@ found is a fixed share of the picture, about an eighth of its height."""
 SEARCH_RADIUS: Final = 6
 """Longest displacement tried on the coarsest level, in its pixels."""
 
-TALLY_WORDS: Final = 2
-"""Words before the first vector of the motion buffer: changed blocks, and those of them that found no match."""
+EVIDENCE_LEVELS: Final = 3
+"""Most levels on which a cut is looked for; `EVIDENCE_LEVELS` of assets/shaders/interpolation.glsl."""
+
+TALLY_WORDS: Final = 2 * EVIDENCE_LEVELS
+"""Words before the first vector of the motion buffer: for each level changed blocks, and those without a match."""
 
 
 class Level(NamedTuple):
@@ -84,6 +87,11 @@ class InterpolationLayout:
     def field_vectors(self) -> int:
         """Return the vectors of all levels."""
         return self.levels[-1].end_vector
+
+    @property
+    def evidence_levels(self) -> int:
+        """Return on how many levels, from the finest, a cut is looked for."""
+        return min(EVIDENCE_LEVELS, len(self.levels))
 
     @property
     def buffer_bytes(self) -> tuple[int, int, int, int]:

@@ -18,8 +18,8 @@ PLANES: Final = 3
 BUFFERS: Final = 4
 """Storage buffers of all passes, which is what every device has room for in a stage."""
 
-CONSTANT_WORDS: Final = 19
-"""32-bit words of the push constants, `Pass` of assets/shaders/interpolation.glsl: 76 of 128 bytes; phase is last."""
+CONSTANT_WORDS: Final = 20
+"""32-bit words of the push constants, `Pass` of assets/shaders/interpolation.glsl: 80 of 128 bytes; phase is last."""
 
 Constant = int | float
 """A specialisation constant: int32 or float32, as its Python type says."""
