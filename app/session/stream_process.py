@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import subprocess
@@ -25,7 +26,7 @@ from app.ipc.stream_messages import (
     StreamReady,
     StreamStatus,
 )
-from app.ipc.thumbnail_block import thumbnail_block_bytes
+from app.ipc.thumbnail_block import ThumbnailReader, thumbnail_block_bytes
 from app.session.child_python import exit_text, inherited_descriptors, module_command, start_child
 from app.session.engine_log import EngineLog
 
@@ -117,8 +118,10 @@ class StreamProcess:
         """Start the server, also again after `stop`; returns at once, listener and `url` tell when it is ready.
 
         Raises:
-            EngineError: the process could not be started.
+            EngineError: the process could not be started, or the stream was closed.
         """
+        if self.block.memory.closed:
+            raise EngineError("the preview stream ended with its run; start the run anew")
         self._stopping.clear()
         self._server = _Server(self._start, self.block, self._command)
         # A daemon: the server ends by itself with the channel, so an interpreter that ends need not wait for it.
@@ -150,6 +153,7 @@ class StreamProcess:
             cannot_serve = self._follow(server)
             failure = server.bury()
             self._server, self._url, self._status = None, "", None
+            self._forget_viewers()
             if self._stopping.is_set() or cannot_serve:
                 return
             if time.monotonic() - started_s > STEADY_S:
@@ -159,6 +163,11 @@ class StreamProcess:
             if delay_s is None or self._stopping.wait(delay_s):
                 return
             server = self._restart()
+
+    def _forget_viewers(self) -> None:
+        """Let the engine make no thumbnails for the clients of a server that died."""
+        with contextlib.closing(ThumbnailReader(self.block)) as reader:
+            reader.set_viewers(0)
 
     def _follow(self, server: _Server) -> bool:
         """Take what the server says until it is gone; tell whether it said that it cannot serve."""

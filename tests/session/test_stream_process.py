@@ -142,7 +142,8 @@ def test_a_server_that_is_killed_is_told_and_another_serves_the_same_address_whi
         first.kill()
         with pytest.raises(ConnectionClosed):
             client.recv(WAIT_S)
-    stream.write()  # nobody reads it; the engine does not know
+    watched(stream, viewers=0)  # the engine works for nobody while there is no server
+    stream.write()
     wait_until(lambda: len(stream.told_of(StreamReady)) == 2)
     (failure,) = stream.told_of(StreamFailed)
     assert failure == StreamFailed("the preview stream's server ended by signal 9 (SIGKILL); it is started again")
@@ -237,6 +238,13 @@ def test_a_stream_that_was_stopped_can_be_started_again_at_the_same_address(stre
     assert (stream.process.url, stream.process.status, stream.process.pid) == ("", None, None)
     stream.start()
     assert stream.process.url == url
+
+
+def test_a_stream_that_was_closed_is_not_started_again() -> None:
+    process = StreamProcess()
+    process.close()
+    with pytest.raises(EngineError, match="ended with its run"):
+        process.start()
 
 
 def test_a_program_that_does_not_exist_is_an_error_and_leaves_nothing_open() -> None:
