@@ -126,7 +126,8 @@ class RunData:
         warmup_s: frames of so many first seconds are left out of statistics, not of counts.
         machine: name → text: processor, memory, system, kernel, GPU, driver, display.
         tool_version: of the program that ran it.
-        source_text, sink_text: what the user asked for, as on the command line; "" when unknown.
+        source_text, more_source_texts, sink_text, encode_to: what the user asked for, as on the command line, without
+            passwords and tokens; "" when unknown.
         started_at: wall-clock time of the start, ISO 8601 with zone; "" when unknown.
         notices: what happened to the recording (`recovered after a crash, the last 0.4 s may be missing`).
         lapped_records: frame records that the recorder lost to the ring's writer.
@@ -152,6 +153,8 @@ class RunData:
     machine: Mapping[str, Any]
     tool_version: str
     source_text: str = ""
+    more_source_texts: tuple[str, ...] = ()
+    encode_to: str = ""
     sink_text: str = ""
     started_at: str = ""
     notices: tuple[str, ...] = ()

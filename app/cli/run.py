@@ -12,15 +12,26 @@ from app.cli.run_job import RunJob, perform_run
 from app.cli.run_output import RunOutputs
 from app.config.editing import apply_settings
 from app.config.presets import find_preset
+from app.config.source_text import redacted
 from app.config.store import load_config
 from app.config.veoconfig import VeoConfig
+from app.ipc.stream_messages import LOOPBACK
 from app.session.run_directory import default_run_directory
-from app.session.session_state import RunRequest
+from app.session.session_state import RunRequest, StreamRequest
 
 
 def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads them
-    source: Annotated[str, typer.Argument(help="A file, with ?free and ?loop; or synthetic:WxH@FPS[,…].")],
-    sink: Annotated[str, typer.Option(help="virtual:HZ[,…], headless[:WxH] or x11[:WINDOW][,WxH].")] = "virtual:60",
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE",
+            help="A file or address, with ?free and ?loop; v4l2:/dev/videoN; preview+ws://…; or synthetic:WxH@FPS[,…]. "
+            "Up to nine are shown side by side.",
+        ),
+    ],
+    sink: Annotated[
+        str, typer.Option(help="virtual:HZ[,…], headless[:WxH], x11[:WINDOW][,WxH] or wayland[:WxH].")
+    ] = "virtual:60",
     seconds: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, with the source.", min=0.1)
     ] = None,
@@ -36,17 +47,31 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads the
     gpu: Annotated[str, typer.Option(help="GPU telemetry: auto, none, simulated or a UUID.")] = "auto",
     validation: Annotated[bool, typer.Option("--validation", help="Load the Vulkan validation layer.")] = False,
     device: Annotated[str, typer.Option(help="Part of the name of the Vulkan device to use.")] = "",
+    encode_to: Annotated[
+        str, typer.Option(metavar="FILE", help="Write the encoded video to a new .mp4, .ts or .mkv; turns encoder on.")
+    ] = "",
+    stream_host: Annotated[
+        str, typer.Option(help="Address the preview stream listens on (enable_preview); loopback unless given.")
+    ] = LOOPBACK,
+    stream_port: Annotated[int, typer.Option(help="Its TCP port; 0 takes a free one.", min=0, max=65535)] = 0,
+    stream_token: Annotated[
+        str, typer.Option(envvar="VEOTUNER_STREAM_TOKEN", help="Its bearer token; one is made when none is given.")
+    ] = "",
 ) -> None:
-    """Run a source into a sink, and print what was measured."""
+    """Run sources into a sink, and print what was measured."""
+    settings = [*(["encoder.enabled=true"] if encode_to else []), *(setting or [])]
     request = RunRequest(
-        source=source,
+        source=sources[0],
+        more_sources=tuple(sources[1:]),
         sink=sink,
-        config=chosen_config(config, preset, setting or []),
-        recording_dir=out or default_run_directory(source, datetime.now().astimezone()),
+        config=chosen_config(config, preset, settings),
+        recording_dir=out or default_run_directory(redacted(sources[0]), datetime.now().astimezone()),
         gpu=gpu,
         validation=validation,
         device=device,
         warmup_s=warmup,
+        encode_to=encode_to,
+        stream=StreamRequest(stream_host, stream_port, stream_token),
     )
     raise typer.Exit(perform_run(RunJob(request, seconds, RunOutputs(json, report))))
 

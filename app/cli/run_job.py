@@ -14,11 +14,12 @@ from app.cli.interruption import Interruption
 from app.cli.run_output import RunOutputs
 from app.core.clock import NS_PER_S
 from app.core.errors import EngineError
-from app.ipc.messages import EngineEvent, FromEngine
+from app.ipc.messages import EncoderState, EngineEvent, FromEngine, GovernorDecision
 from app.session.session import Session
 from app.session.session_state import Phase, RunRequest, SessionChange, SessionState
 
 POLL_S: Final = 0.1
+STREAM_WAIT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ def perform_run(job: RunJob) -> int:
     console = Console(stderr=True, soft_wrap=True, highlight=False)
     with Interruption() as interruption, Session(job.request, _EventPrinter(console)) as session:
         session.start()
+        _show_stream(session, console)
         _follow(session, job.seconds, interruption, console)
         session.stop()
         state = session.state
@@ -56,6 +58,17 @@ def perform_run(job: RunJob) -> int:
     return INTERRUPTED if interruption.requested else OK
 
 
+def _show_stream(session: Session, console: Console) -> None:
+    """Say once how a client opens the preview stream, token and all: on the terminal, and nowhere that is kept."""
+    if not session.request.config.enable_preview or session.stream is None:
+        return
+    server = session.stream.server
+    session.wait_for(lambda state: bool(server.url) or not state.phase.is_live, STREAM_WAIT_S)
+    if server.url:
+        console.print(f"preview stream: {server.url} (Authorization: Bearer {server.token})", markup=False)
+        console.print(f"watch it with: veotuner run '{server.source_text}'", markup=False)
+
+
 def _never_ready(state: SessionState, interruption: Interruption) -> int:
     if interruption.requested:
         return INTERRUPTED
@@ -67,9 +80,14 @@ class _EventPrinter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._encoder_notice = ""
 
     def __call__(self, message: FromEngine | SessionChange) -> None:
-        if isinstance(message, EngineEvent) and message.severity != "info":
+        if isinstance(message, GovernorDecision):
+            self._console.print(f"{message.governor}: {message.action}: {message.reason}", markup=False)
+        elif isinstance(message, EncoderState):
+            self._print_encoder(message.notice)
+        elif isinstance(message, EngineEvent) and message.severity != "info":
             style = "red" if message.severity == "error" else "yellow"
             self._console.print(f"{message.severity}: {message.text}", style=style, markup=False)
 
@@ -97,3 +115,8 @@ def _frames_text(session: Session) -> str:
     if counters is None:
         return ""
     return f"{counters.displayed} displayed, {sum(counters.lost.values())} lost"
+
+    def _print_encoder(self, notice: str) -> None:
+        if notice and notice != self._encoder_notice:
+            self._console.print(f"encoder: {notice}", style="yellow", markup=False)
+        self._encoder_notice = notice

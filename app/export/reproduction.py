@@ -21,7 +21,18 @@ def run_command(data: RunData) -> str:
     if not (data.source_text and data.sink_text):
         return ""
     seconds = max(1, round(data.duration_s))
-    words = ["veotuner", "run", data.source_text, "--sink", data.sink_text, "--seconds", str(seconds)]
+    words = [
+        "veotuner",
+        "run",
+        data.source_text,
+        *data.more_source_texts,
+        "--sink",
+        data.sink_text,
+        "--seconds",
+        str(seconds),
+    ]
+    if data.encode_to:
+        words += ["--encode-to", data.encode_to]
     words += ["--warmup", f"{data.warmup_s:g}"]
     for key, (_, value) in differences_from_default(data.config).items():
         words += ["--set", f"{key}={setting_text(value)}"]

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from app.analysis.run_data import RunData
 from app.config.sections import Device
+from app.config.source_text import redacted
 from app.config.veoconfig import VeoConfig, config_to_object
 from app.core.records import FrameArray, empty_frames
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
@@ -268,7 +269,9 @@ def device_variables(device: Device) -> dict[str, str]:
 
 def _opening_manifest(request: RunRequest, gpu_telemetry: str) -> Manifest:
     return Manifest(
-        source_text=request.source,
+        source_text=redacted(request.source),
+        more_source_texts=[redacted(text) for text in request.more_sources],
+        encode_to=request.encode_to,
         sink_text=request.sink,
         gpu=request.gpu,
         warmup_s=request.warmup_s,

@@ -44,7 +44,9 @@ class Manifest(BaseModel):
     frame_record_version: int = FRAME_RECORD_VERSION
     formula_version: int = FORMULA_VERSION
     source_text: str
+    more_source_texts: list[str] = []
     sink_text: str
+    encode_to: str = ""
     gpu: str
     warmup_s: float
     started_at: str

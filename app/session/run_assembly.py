@@ -42,6 +42,8 @@ def assemble_run(
         machine=manifest.machine,
         tool_version=manifest.tool_version,
         source_text=manifest.source_text,
+        more_source_texts=tuple(manifest.more_source_texts),
+        encode_to=manifest.encode_to,
         sink_text=manifest.sink_text,
         started_at=manifest.started_at,
         notices=_notices(manifest, history),

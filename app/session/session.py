@@ -19,7 +19,7 @@ from app.analysis.run_data import RunData
 from app.config.sink_text import parse_sink
 from app.config.source_text import parse_source
 from app.config.veoconfig import VeoConfig
-from app.core.errors import EngineError
+from app.core.errors import EngineError, InvalidInputError, Problem
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
 from app.ipc.messages import (
     CaptureFrame,
@@ -46,6 +46,8 @@ STOP_GRACE_S: Final = 5.0
 """How long an engine may take to settle its last frames and exit."""
 
 IN_PROGRESS: Final = "a run is in progress already; stop it before the next one is started"
+
+MAX_SOURCES: Final = 9
 
 END_MARGIN_S: Final = 60.0
 """Time beyond the grace for ending the process and turning a long recording into its final form."""
@@ -95,7 +97,7 @@ class Session:
             RecordingError: nothing can be recorded there.
             EngineError: a run is in progress, or the engine could not be started.
         """
-        parse_source(self._request.source)
+        _check_sources(self._request)
         parse_sink(self._request.sink)
         self._free_last_run()
         last, config, directory = self._claim_start()
@@ -319,6 +321,15 @@ class Session:
         run = self._run
         if run is not None and self._state.phase.is_live:
             run.process.send(message)
+
+
+def _check_sources(request: RunRequest) -> None:
+    sources = (request.source, *request.more_sources)
+    for text in sources:
+        parse_source(text)
+    if len(sources) > MAX_SOURCES:
+        expected = f"is more than the {MAX_SOURCES} sources that one window shows"
+        raise InvalidInputError([Problem("sources", str(len(sources)), expected, "start another run for the rest")])
 
 
 def _announcement(state: SessionState) -> tuple[object, ...]:

@@ -54,7 +54,7 @@ BAD_INPUT: dict[str, tuple[list[str], int, str]] = {
     "setting without a value": ([SOURCE, "--set", "frame_queue_depth"], FAILED, "frame_queue_depth"),
     "config and preset": ([SOURCE, "--config", "deep.json", "--preset", "b"], USAGE, "exclude each other"),
     "no time at all": ([SOURCE, "--seconds", "0"], USAGE, "--seconds"),
-    "no source": ([], USAGE, "source"),
+    "no source": ([], USAGE, "SOURCE"),
     "unknown GPU": ([SOURCE, "--gpu", "GPU-none-such"], FAILED, "GPU-none-such"),
     "recording over a file": ([SOURCE, "--out", "text.mp4"], FAILED, "text.mp4"),
     "recording where nobody may write": ([SOURCE, "--out", "/proc/run"], FAILED, "/proc/run"),
