@@ -91,6 +91,11 @@ class _EventPrinter:
             style = "red" if message.severity == "error" else "yellow"
             self._console.print(f"{message.severity}: {message.text}", style=style, markup=False)
 
+    def _print_encoder(self, notice: str) -> None:
+        if notice and notice != self._encoder_notice:
+            self._console.print(f"encoder: {notice}", style="yellow", markup=False)
+        self._encoder_notice = notice
+
 
 def _follow(session: Session, seconds: float | None, interruption: Interruption, console: Console) -> None:
     """Wait until the time is up, the run has ended by itself, or the user wants an end."""
@@ -115,8 +120,3 @@ def _frames_text(session: Session) -> str:
     if counters is None:
         return ""
     return f"{counters.displayed} displayed, {sum(counters.lost.values())} lost"
-
-    def _print_encoder(self, notice: str) -> None:
-        if notice and notice != self._encoder_notice:
-            self._console.print(f"encoder: {notice}", style="yellow", markup=False)
-        self._encoder_notice = notice
