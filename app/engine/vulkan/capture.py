@@ -69,8 +69,15 @@ class PendingCapture:
             _copy_out(renderer, command_buffer, target, self._buffer)
             self._commands.submit()
             self._resources = stack.pop_all()
+        self._device = renderer.device
+        self._is_released = False
         self._thread = threading.Thread(target=self._run, name="capture")
         self._thread.start()
+
+    @property
+    def is_released(self) -> bool:
+        """Tell whether its Vulkan objects are freed; the rest of the work needs no device."""
+        return self._is_released
 
     @property
     def done(self) -> bool:
@@ -87,15 +94,21 @@ class PendingCapture:
         if self._fault is not None:
             raise self._fault
 
-    def join(self) -> None:
-        """Wait for the end, whatever it is; before the device goes."""
+    def close(self) -> None:
+        """Wait for the end, whatever it is, and free what is left; before the device goes. Present thread."""
         self._thread.join()
+        if not self._is_released:
+            self._device.wait_idle()
+            self._resources.close()
+            self._is_released = True
 
     def _run(self) -> None:
         try:
-            with self._resources:
-                self._commands.wait()
-                rgb = self._pixels()
+            # Where the wait fails the GPU may still write: the objects are left to `close`.
+            self._commands.wait()
+            rgb = self._pixels()
+            self._resources.close()
+            self._is_released = True
             write_png(self.path, rgb)
         except SinkError as error:
             self._fault = error
@@ -117,12 +130,12 @@ class Captures:
 
     def add(self, capture: PendingCapture) -> None:
         """Take note of a capture, and forget those that are done."""
-        self._pending = [*(each for each in self._pending if not each.done), capture]
+        self._pending = [*(each for each in self._pending if not (each.done and each.is_released)), capture]
 
     def close(self) -> None:
         """Wait for all of them: before the device goes."""
         for capture in self._pending:
-            capture.join()
+            capture.close()
         self._pending.clear()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from app.engine.vulkan import api
@@ -27,26 +28,28 @@ class Conversion:
 
     Attributes:
         samplers: of the plane images. set_layout: `VkDescriptorSetLayout` of a plane set.
-        layout: `VkPipelineLayout`. target_format: `VkFormat` of what is drawn into.
+        layout: `VkPipelineLayout`.
     """
 
     def __init__(self, device: Device, target_format: int) -> None:
         vk = api.vk
         self._device = device
-        self.target_format = target_format
-        self.samplers = Samplers(
-            device.create("Sampler", _sampler_info(vk.VK_FILTER_LINEAR)),
-            device.create("Sampler", _sampler_info(vk.VK_FILTER_NEAREST)),
-        )
-        self.set_layout: Handle = device.create("DescriptorSetLayout", _set_layout_info())
-        self.layout: Handle = device.create("PipelineLayout", _pipeline_layout_info(self.set_layout))
+        self._target_format = target_format
         self._pipelines: dict[int, Handle] = {}
+        with ExitStack() as stack:
+            self.samplers = Samplers(
+                self._create(stack, "Sampler", _sampler_info(vk.VK_FILTER_LINEAR)),
+                self._create(stack, "Sampler", _sampler_info(vk.VK_FILTER_NEAREST)),
+            )
+            self.set_layout = self._create(stack, "DescriptorSetLayout", _set_layout_info())
+            self.layout = self._create(stack, "PipelineLayout", _pipeline_layout_info(self.set_layout))
+            self._parts = stack.pop_all()
 
     def pipeline(self, plane_count: int) -> Handle:
         """Return the `VkPipeline` for pictures of this many planes, which takes milliseconds to make the first time."""
         pipeline = self._pipelines.get(plane_count)
         if pipeline is None:
-            pipeline = _create_pipeline(self._device, self.layout, self.target_format, plane_count)
+            pipeline = _create_pipeline(self._device, self.layout, self._target_format, plane_count)
             self._pipelines[plane_count] = pipeline
         return pipeline
 
@@ -55,10 +58,12 @@ class Conversion:
         for pipeline in self._pipelines.values():
             self._device.destroy("Pipeline", pipeline)
         self._pipelines.clear()
-        self._device.destroy("PipelineLayout", self.layout)
-        self._device.destroy("DescriptorSetLayout", self.set_layout)
-        for sampler in self.samplers:
-            self._device.destroy("Sampler", sampler)
+        self._parts.close()
+
+    def _create(self, stack: ExitStack, kind: str, info: Struct) -> Handle:
+        handle = self._device.create(kind, info)
+        stack.callback(self._device.destroy, kind, handle)
+        return handle
 
 
 def _sampler_info(texel_filter: int) -> Struct:
@@ -107,13 +112,14 @@ def _pipeline_layout_info(set_layout: Handle) -> Struct:
 
 
 def _create_pipeline(device: Device, layout: Handle, target_format: int, plane_count: int) -> Handle:
-    vertex = create_shader_module(device, "convert.vert")
-    fragment = create_shader_module(device, "convert.frag")
-    info = _pipeline_info(layout, target_format, _stages(vertex, fragment, plane_count))
     out = ffi.new("VkPipeline *")
-    code = device.functions.vkCreateGraphicsPipelines(device.handle, ffi.NULL, 1, info, ffi.NULL, out)
-    device.destroy("ShaderModule", vertex)
-    device.destroy("ShaderModule", fragment)
+    with ExitStack() as modules:
+        vertex = create_shader_module(device, "convert.vert")
+        modules.callback(device.destroy, "ShaderModule", vertex)
+        fragment = create_shader_module(device, "convert.frag")
+        modules.callback(device.destroy, "ShaderModule", fragment)
+        info = _pipeline_info(layout, target_format, _stages(vertex, fragment, plane_count))
+        code = device.functions.vkCreateGraphicsPipelines(device.handle, ffi.NULL, 1, info, ffi.NULL, out)
     check(code, "vkCreateGraphicsPipelines")
     device.census.born("Pipeline")
     return out[0]

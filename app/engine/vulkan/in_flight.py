@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from app.core.clock import NO_STAMP_NS
 from app.engine.frame import Frame
@@ -48,8 +49,12 @@ class FrameContext:
     def __init__(self, device: Device, index: int, command_buffer: Handle, most_buffers: int) -> None:
         self.index = index
         self.command_buffer = command_buffer
-        self.fence: Handle = device.create("Fence", api.struct("VkFenceCreateInfo"))
-        self.acquire_semaphore: Handle = device.create("Semaphore", api.struct("VkSemaphoreCreateInfo"))
+        with ExitStack() as stack:
+            self.fence: Handle = device.create("Fence", api.struct("VkFenceCreateInfo"))
+            stack.callback(device.destroy, "Fence", self.fence)
+            self.acquire_semaphore: Handle = device.create("Semaphore", api.struct("VkSemaphoreCreateInfo"))
+            stack.callback(device.destroy, "Semaphore", self.acquire_semaphore)
+            self._parts = stack.pop_all()
         self.submission: Submission | None = None
         self.is_open = False
         self.frames: Sequence[Frame] = ()
@@ -78,7 +83,6 @@ class FrameContext:
         self.buffers[count] = command_buffer
         self.submit_info.commandBufferCount = count + 1
 
-    def close(self, device: Device) -> None:
+    def close(self) -> None:
         """Free fence and semaphore; the GPU must be done with them."""
-        device.destroy("Fence", self.fence)
-        device.destroy("Semaphore", self.acquire_semaphore)
+        self._parts.close()

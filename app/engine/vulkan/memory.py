@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,28 +23,29 @@ class HostBuffer:
     """
 
     def __init__(self, device: Device, size_bytes: int, usage: int, *, cached: bool = False) -> None:
-        vk = api.vk
-        self._device = device
+        vk, functions = api.vk, device.functions
         self.size_bytes = size_bytes
-        self.handle: Handle = device.create("Buffer", api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage))
-        requirements = ffi.new("VkMemoryRequirements *")
-        device.functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
-        # Staging memory is written once in order, so write-combined system memory is best and device-local memory
-        # reached over the bus is second; what is read back wants the cache.
-        wanted = host_visible_flags() | (vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT if cached else 0)
-        self._memory = device.allocate(requirements, wanted, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-        functions = device.functions
-        check(functions.vkBindBufferMemory(device.handle, self.handle, self._memory, 0), "vkBindBufferMemory")
-        address = ffi.new("void **")
-        check(functions.vkMapMemory(device.handle, self._memory, 0, size_bytes, 0, address), "vkMapMemory")
+        with ExitStack() as stack:
+            info = api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage)
+            self.handle: Handle = device.create("Buffer", info)
+            stack.callback(device.destroy, "Buffer", self.handle)
+            requirements = ffi.new("VkMemoryRequirements *")
+            functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
+            # Staging memory is written once in order, so write-combined system memory is best and device-local memory
+            # reached over the bus is second; what is read back wants the cache.
+            wanted = host_visible_flags() | (vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT if cached else 0)
+            memory = device.allocate(requirements, wanted, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+            stack.callback(device.free, memory)  # which unmaps it too
+            check(functions.vkBindBufferMemory(device.handle, self.handle, memory, 0), "vkBindBufferMemory")
+            address = ffi.new("void **")
+            check(functions.vkMapMemory(device.handle, memory, 0, size_bytes, 0, address), "vkMapMemory")
+            self._parts = stack.pop_all()
         self.bytes: Bytes = np.frombuffer(ffi.buffer(address[0], size_bytes), np.uint8)
 
     def close(self) -> None:
         """Free it; the device must have finished with it, and `bytes` must not be touched again."""
         self.bytes = np.empty(0, np.uint8)
-        self._device.functions.vkUnmapMemory(self._device.handle, self._memory)
-        self._device.destroy("Buffer", self.handle)
-        self._device.free(self._memory)
+        self._parts.close()
 
 
 class DeviceImage:
@@ -53,35 +56,38 @@ class DeviceImage:
     """
 
     def __init__(self, device: Device, image_format: int, width: int, height: int, usage: int) -> None:
-        vk = api.vk
-        self._device = device
+        functions = device.functions
         self.width, self.height = width, height
-        info = api.struct(
-            "VkImageCreateInfo",
-            imageType=vk.VK_IMAGE_TYPE_2D,
-            format=image_format,
-            extent={"width": width, "height": height, "depth": 1},
-            mipLevels=1,
-            arrayLayers=1,
-            samples=vk.VK_SAMPLE_COUNT_1_BIT,
-            tiling=vk.VK_IMAGE_TILING_OPTIMAL,
-            usage=usage,
-        )
-        self.handle: Handle = device.create("Image", info)
-        requirements = ffi.new("VkMemoryRequirements *")
-        device.functions.vkGetImageMemoryRequirements(device.handle, self.handle, requirements)
-        self._memory = device.allocate(requirements, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-        check(
-            device.functions.vkBindImageMemory(device.handle, self.handle, self._memory, 0),
-            "vkBindImageMemory",
-        )
-        self.view: Handle = create_view(device, self.handle, image_format)
+        with ExitStack() as stack:
+            self.handle: Handle = device.create("Image", _image_info(image_format, width, height, usage))
+            stack.callback(device.destroy, "Image", self.handle)
+            requirements = ffi.new("VkMemoryRequirements *")
+            functions.vkGetImageMemoryRequirements(device.handle, self.handle, requirements)
+            memory = device.allocate(requirements, api.vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+            stack.callback(device.free, memory)
+            check(functions.vkBindImageMemory(device.handle, self.handle, memory, 0), "vkBindImageMemory")
+            self.view: Handle = create_view(device, self.handle, image_format)
+            stack.callback(device.destroy, "ImageView", self.view)
+            self._parts = stack.pop_all()
 
     def close(self) -> None:
         """Free it; the device must have finished with it."""
-        self._device.destroy("ImageView", self.view)
-        self._device.destroy("Image", self.handle)
-        self._device.free(self._memory)
+        self._parts.close()
+
+
+def _image_info(image_format: int, width: int, height: int, usage: int) -> api.Struct:
+    vk = api.vk
+    return api.struct(
+        "VkImageCreateInfo",
+        imageType=vk.VK_IMAGE_TYPE_2D,
+        format=image_format,
+        extent={"width": width, "height": height, "depth": 1},
+        mipLevels=1,
+        arrayLayers=1,
+        samples=vk.VK_SAMPLE_COUNT_1_BIT,
+        tiling=vk.VK_IMAGE_TILING_OPTIMAL,
+        usage=usage,
+    )
 
 
 def create_view(device: Device, image: Handle, image_format: int) -> Handle:

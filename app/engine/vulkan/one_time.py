@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.device import Device
@@ -13,18 +15,22 @@ class OneTimeCommands:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._pool: Handle = device.create(
-            "CommandPool", api.struct("VkCommandPoolCreateInfo", queueFamilyIndex=device.family.index)
-        )
-        self._fence: Handle = device.create("Fence", api.struct("VkFenceCreateInfo"))
-        info = api.struct(
-            "VkCommandBufferAllocateInfo",
-            commandPool=self._pool,
-            level=api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-            commandBufferCount=1,
-        )
         self._buffers = ffi.new("VkCommandBuffer[1]")
-        check(device.functions.vkAllocateCommandBuffers(device.handle, info, self._buffers), "vkAllocateCommandBuffers")
+        with ExitStack() as stack:
+            info = api.struct("VkCommandPoolCreateInfo", queueFamilyIndex=device.family.index)
+            pool = device.create("CommandPool", info)
+            stack.callback(device.destroy, "CommandPool", pool)
+            self._fence: Handle = device.create("Fence", api.struct("VkFenceCreateInfo"))
+            stack.callback(device.destroy, "Fence", self._fence)
+            allocation = api.struct(
+                "VkCommandBufferAllocateInfo",
+                commandPool=pool,
+                level=api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                commandBufferCount=1,
+            )
+            code = device.functions.vkAllocateCommandBuffers(device.handle, allocation, self._buffers)
+            check(code, "vkAllocateCommandBuffers")
+            self._parts = stack.pop_all()
 
     def begin(self) -> Handle:
         """Begin the command buffer and return it."""
@@ -57,5 +63,4 @@ class OneTimeCommands:
 
     def close(self) -> None:
         """Free pool and fence."""
-        self._device.destroy("Fence", self._fence)
-        self._device.destroy("CommandPool", self._pool)
+        self._parts.close()

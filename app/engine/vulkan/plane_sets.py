@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 from app.core.errors import SinkError
@@ -25,15 +26,14 @@ class PlaneSet:
 
     def __init__(self, device: Device, picture_format: PictureFormat, sets: list[Handle], samplers: Samplers) -> None:
         vk = api.vk
-        self.images = [
-            DeviceImage(
-                device,
-                plane_image_format(picture_format, plane),
-                *picture_format.plane_size(plane),
-                vk.VK_IMAGE_USAGE_SAMPLED_BIT | vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT,
-            )
-            for plane in range(picture_format.plane_count)
-        ]
+        usage = vk.VK_IMAGE_USAGE_SAMPLED_BIT | vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
+        self.images: list[DeviceImage] = []
+        with ExitStack() as stack:
+            for plane in range(picture_format.plane_count):
+                image_format = plane_image_format(picture_format, plane)
+                self.images.append(DeviceImage(device, image_format, *picture_format.plane_size(plane), usage))
+                stack.callback(self.images[-1].close)
+            self._parts = stack.pop_all()
         self.smooth = ffi.new("VkDescriptorSet[]", [sets[0]])
         self.exact = ffi.new("VkDescriptorSet[]", [sets[1]])
         self._to_transfer = self._barriers(
@@ -68,8 +68,7 @@ class PlaneSet:
 
     def close(self) -> None:
         """Free the images; the GPU must be done with them."""
-        for image in self.images:
-            image.close()
+        self._parts.close()
 
     def _barriers(self, access: tuple[int, int], layout: tuple[int, int]) -> Struct:
         return api.array(
@@ -112,8 +111,11 @@ class PlaneSets:
         self.picture_format = picture_format
         self.plane_sets: list[PlaneSet] = []
         _require_images(device, picture_format)
-        self._pool: Handle = device.create("DescriptorPool", _pool_info(2 * most))
-        self._descriptor_sets = _allocate_sets(device, self._pool, conversion.set_layout, 2 * most)
+        with ExitStack() as stack:
+            pool = device.create("DescriptorPool", _pool_info(2 * most))
+            stack.callback(device.destroy, "DescriptorPool", pool)
+            self._descriptor_sets = _allocate_sets(device, pool, conversion.set_layout, 2 * most)
+            self._parts = stack.pop_all()
 
     def __getitem__(self, index: int) -> PlaneSet:
         return self.plane_sets[index]
@@ -129,7 +131,7 @@ class PlaneSets:
         for plane_set in self.plane_sets:
             plane_set.close()
         self.plane_sets.clear()
-        self._device.destroy("DescriptorPool", self._pool)
+        self._parts.close()
 
 
 def plane_image_format(picture_format: PictureFormat, plane: int) -> int:

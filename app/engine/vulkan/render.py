@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Final
 
 from app.config.model import CommandBuffers as CommandBuffersMode
@@ -20,7 +20,7 @@ from app.engine.vulkan.in_flight import FrameContext, Shown, Submission
 from app.engine.vulkan.memory import DeviceImage
 from app.engine.vulkan.one_time import OneTimeCommands
 from app.engine.vulkan.picture_stamps import PictureStamps
-from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
+from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, VulkanError, check
 from app.engine.vulkan.targets import RenderTarget
 from app.engine.vulkan.tiles import MadeUp, Tile
 
@@ -50,16 +50,23 @@ class Renderer:
         self._functions = device.functions
         self._serial = 0
         self._reuses = False
-        self._commands = CommandBuffers(device, self.poll)
-        self._conversion = Conversion(device, target_format)
-        self._tiles = [
-            Tile(device, clock, self._conversion, (index, tiles), frames_in_flight) for index in range(tiles)
-        ]
-        most_buffers = _FIXED_PARTS + _PARTS_PER_TILE * tiles
-        self.contexts = [
-            FrameContext(device, index, self._commands.allocate(), most_buffers) for index in range(frames_in_flight)
-        ]
-        self._stamps = PictureStamps(device, clock, frames_in_flight)
+        with ExitStack() as stack:
+            self._commands = CommandBuffers(device, self.poll)
+            stack.callback(self._commands.close)
+            self._stamps = PictureStamps(device, clock, frames_in_flight)
+            stack.callback(self._stamps.close)
+            self.contexts: list[FrameContext] = []
+            for index in range(frames_in_flight):
+                buffers = _FIXED_PARTS + _PARTS_PER_TILE * tiles
+                self.contexts.append(FrameContext(device, index, self._commands.allocate(), buffers))
+                stack.callback(self.contexts[-1].close)
+            self._conversion = Conversion(device, target_format)
+            stack.callback(self._conversion.close)
+            places = [(index, tiles) for index in range(tiles)]
+            self._tiles = [Tile(device, clock, self._conversion, place, frames_in_flight) for place in places]
+            for tile in self._tiles:
+                stack.callback(tile.close)
+            self._parts = stack.pop_all()
 
     @property
     def recordings(self) -> int:
@@ -242,13 +249,7 @@ class Renderer:
 
     def close(self) -> None:
         """Free everything; the device must be idle."""
-        for tile in self._tiles:
-            tile.close()
-        self._conversion.close()
-        for context in self.contexts:
-            context.close(self.device)
-        self._stamps.close()
-        self._commands.close()
+        self._parts.close()
 
     # --- parts of a picture -------------------------------------------------------------------------------------------
 
@@ -346,7 +347,11 @@ class Renderer:
         with closing(OneTimeCommands(self.device)) as commands:
             write(commands.begin())
             commands.submit()
-            commands.wait()
+            try:
+                commands.wait()
+            except VulkanError:
+                self.device.wait_idle()  # what the commands use goes now
+                raise
 
     def _finish(self, submission: Submission) -> None:
         submission.finished = True

@@ -131,7 +131,8 @@ class Tile:
         self._book = PlaneBook(self._frames_in_flight)
         self._planes = PlaneSets(self._device, picture_format, self._conversion, self._book.made.stop)
         self._planes.grow(self._book.own.stop)
-        self._ring = StagingRing(self._device, picture_format, slots)
+        self._ring = StagingRing(self._device, picture_format)
+        self._ring.grow(slots)
 
     def grow(self, slots: int) -> None:
         """Have at least `slots` staging slots."""

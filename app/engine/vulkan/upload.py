@@ -91,11 +91,10 @@ class StagingSlot:
 class StagingRing:
     """Staging slots for pictures of one format. `write` belongs to the process thread, all else to the present one."""
 
-    def __init__(self, device: Device, picture_format: PictureFormat, slots: int) -> None:
+    def __init__(self, device: Device, picture_format: PictureFormat) -> None:
         self._device = device
         self._format = picture_format
         self._slots: list[StagingSlot] = []
-        self.grow(slots)
 
     def __len__(self) -> int:
         return len(self._slots)

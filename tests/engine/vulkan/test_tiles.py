@@ -287,3 +287,17 @@ def test_every_frame_of_a_picture_is_told_the_thread_s_cost_of_submitting_it(
         times = renderer.gpu_times(ticket)
         assert times is not None
         assert NO_STAMP_NS < times[0] <= times[1]
+
+
+def test_images_that_come_and_go_leave_no_command_buffers_behind(open_renderer: OpenRenderer) -> None:
+    renderer = open_renderer(64, 48, tiles=2)
+    renderer.set_command_buffers("reuse")
+    prepare(renderer, 2)
+    counts = []
+    for _ in range(60):
+        renderer.rebuild(1)
+        renderer.rebuild(2)
+        for turn in range(8):
+            show(renderer, [frame_in(turn % 2, 0), frame_in(turn % 2, 1)], turn % 2)
+        counts.append(renderer.live_objects()["CommandBuffer"])
+    assert counts[10] == counts[-1]
