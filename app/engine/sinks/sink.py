@@ -121,6 +121,17 @@ class Sink(Protocol):
         """
         ...
 
+    def prepare_interpolation(self, tile: int = 0) -> None:
+        """Make ready to make pictures up in a prepared tile; otherwise its first made-up frame pays for it (a second).
+
+        A new format of the tile undoes it. Where pictures cannot be made up, `take_notices` says why.
+        """
+        ...
+
+    def take_notices(self) -> Sequence[str]:
+        """Return what the user should know since the last call (why pictures are not made up), a sentence each."""
+        ...
+
     def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into a tile's staging slot and return the bytes copied; 0 when the sink processes nothing."""
         ...

@@ -160,6 +160,14 @@ class SwapchainSink:
             self._last = None
         self._renderer.prepare(picture_format, slots, tile)
 
+    def prepare_interpolation(self, tile: int = 0) -> None:
+        """Make ready to make pictures up in a prepared tile."""
+        self._renderer.prepare_interpolation(tile)
+
+    def take_notices(self) -> Sequence[str]:
+        """Return why pictures are not made up, once."""
+        return self._renderer.take_notices()
+
     def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into a tile's staging slot and return the bytes copied."""
         return self._renderer.upload(picture, slot, tile)

@@ -65,6 +65,15 @@ class VirtualSink:
         if self._renderer is not None:
             self._renderer.prepare(picture_format, slots, tile)
 
+    def prepare_interpolation(self, tile: int = 0) -> None:
+        """Make ready to make pictures up on the GPU; nothing to do without one."""
+        if self._renderer is not None:
+            self._renderer.prepare_interpolation(tile)
+
+    def take_notices(self) -> Sequence[str]:
+        """Return why pictures are not made up, once."""
+        return self._renderer.take_notices() if self._renderer is not None else ()
+
     def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into its staging slot; 0 bytes without a renderer."""
         return self._renderer.upload(picture, slot, tile) if self._renderer is not None else 0
