@@ -29,6 +29,8 @@ _COLORSPACES: Final = {
     Matrix.RGB: Colorspace.ITU601,  # not looked at
 }
 _JPEG_FORMAT: Final = "yuvj420p"
+_EARLY_PART: Final = 32
+"""Of an interval: at 30 fps and 200 ms, every sixth frame is due, and its stamp is now a little before, now behind."""
 
 
 class _Offer(NamedTuple):
@@ -77,7 +79,8 @@ class ThumbnailFeed:
             at_ns: when it was ready, CLOCK_MONOTONIC.
             picture: as decoded.
         """
-        if at_ns - self._last_ns < self._interval_ns or not self._writer.viewers:
+        # A frame that comes a little before its time is taken: the next one would be a whole frame late.
+        if at_ns - self._last_ns < self._interval_ns - self._interval_ns // _EARLY_PART or not self._writer.viewers:
             return
         # On a grid of intervals, so that a rate of thumbnails is kept whatever the rate of frames; anew after a gap.
         due_ns = self._last_ns + self._interval_ns

@@ -39,7 +39,9 @@ def main() -> int:
         os.nice(_NICENESS)
     channel = StreamChannel(child_connection(arguments.channel))
     with SharedBlock.attach(arguments.thumbnails) as block, contextlib.closing(ThumbnailReader(block)) as reader:
-        start = channel.receive(_START_TIMEOUT_S)
+        start = None
+        with contextlib.suppress(ChannelClosedError):
+            start = channel.receive(_START_TIMEOUT_S)
         if not isinstance(start, StartStream):
             sys.stderr.write("the stream server was started without a job\n")
             return 2

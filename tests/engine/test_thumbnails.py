@@ -180,6 +180,18 @@ def test_thumbnails_keep_their_rate_on_average_whatever_the_frame_rate(preview: 
     assert shown == [math.ceil(4.8 * number) for number in range(21)]
 
 
+def test_thumbnails_are_even_where_the_rates_allow_it_though_no_stamp_is_exact(preview: Preview) -> None:
+    random = np.random.default_rng(0)
+    shown = []
+    for index in range(121):  # at 30 fps, 200 ms are 6 frames
+        before = preview.feed._last_ns
+        jitter_ns = round(random.uniform(-2, 2) * NS_PER_MS) if index else 0
+        preview.feed.offer(index, NS_PER_S + round(index * NS_PER_S / 30) + jitter_ns, flat(64, 36))
+        if preview.feed._last_ns != before:
+            shown.append(preview.next().frame_index)
+    assert shown == list(range(0, 121, 6))
+
+
 def test_the_interval_acts_at_once_and_so_does_the_size(preview: Preview) -> None:
     preview.feed.offer(0, 1_000 * NS_PER_MS, flat(1920, 1080))
     assert preview.next().width == 320

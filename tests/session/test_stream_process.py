@@ -21,9 +21,12 @@ from websockets.sync.client import ClientConnection, connect
 
 from app.config.source_text import PreviewStreamSpec, parse_source
 from app.core.errors import EngineError
+from app.ipc.channel import ParentEnd
+from app.ipc.shared_block import SharedBlock
 from app.ipc.stream_messages import FromStream, StreamFailed, StreamReady, StreamStatus
-from app.ipc.thumbnail_block import ThumbnailWriter
+from app.ipc.thumbnail_block import ThumbnailWriter, thumbnail_block_bytes
 from app.session import stream_process
+from app.session.child_python import inherited_descriptors, module_command, start_child
 from app.session.stream_process import StreamProcess
 
 WAIT_S = 20.0
@@ -223,6 +226,16 @@ def test_a_server_ends_with_its_session_however_that_came() -> None:
     session.wait(WAIT_S)
     session.stdout.close()
     wait_until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_server_that_gets_no_job_says_so_and_ends() -> None:
+    end = ParentEnd()
+    with SharedBlock.create(thumbnail_block_bytes()) as block:
+        command = module_command("app.stream", "--channel", end.handle, "--thumbnails", block.handle)
+        server = start_child(command, (*end.inherited, *inherited_descriptors(block)))
+        end.connection().close()
+        _, words = server.communicate(timeout=WAIT_S)
+    assert (server.returncode, words) == (2, b"the stream server was started without a job\n")
 
 
 @pytest.mark.parametrize(("request_id", "token"), [("a/b", ""), ("x" * 65, ""), ("", "two words"), ("", "Schlüssel")])

@@ -15,7 +15,7 @@ from websockets.sync.client import connect as threaded_connect
 
 from app.ipc.shared_block import SharedBlock
 from app.ipc.stream_messages import FromStream, StartStream, StreamFailed
-from app.ipc.thumbnail_block import ThumbnailReader, thumbnail_block_bytes
+from app.ipc.thumbnail_block import ThumbnailReader, ThumbnailWriter, thumbnail_block_bytes
 from app.stream.server import StreamServer, stream_url
 from app.stream.viewer import MAX_BYTES_PER_S
 from tests.stream.served import (
@@ -72,7 +72,7 @@ def test_a_client_is_not_sent_a_picture_from_before_it_came() -> None:
     serve_for(scenario)
 
 
-def test_the_engine_is_told_how_many_look_on_and_forgets_those_of_a_server_that_died() -> None:
+def test_the_engine_is_told_how_many_look_on_and_so_that_one_is_gone_without_a_word() -> None:
     async def scenario(served: Served) -> None:
         assert served.writer.viewers == 0
         async with served.connect():
@@ -84,6 +84,20 @@ def test_the_engine_is_told_how_many_look_on_and_forgets_those_of_a_server_that_
         await served.viewers(0)
 
     serve_for(scenario)
+
+
+def test_a_server_forgets_the_viewers_of_one_that_died_before_it() -> None:
+    async def run(reader: ThumbnailReader, writer: ThumbnailWriter) -> None:
+        reader.set_viewers(5)
+        stop = asyncio.Event()
+        server = asyncio.create_task(StreamServer(StartStream("r", TOKEN), reader, lambda _: None).run(stop))
+        await until(lambda: writer.viewers == 0)
+        stop.set()
+        assert await server
+
+    with SharedBlock.create(thumbnail_block_bytes()) as block, contextlib.closing(ThumbnailWriter(block)) as writer:
+        with contextlib.closing(ThumbnailReader(block)) as reader:
+            asyncio.run(run(reader, writer))
 
 
 def test_the_status_says_whom_the_server_serves_and_what_that_costs() -> None:
