@@ -128,8 +128,8 @@ class Sink(Protocol):
         """
         ...
 
-    def take_notices(self) -> Sequence[str]:
-        """Return what the user should know since the last call (why pictures are not made up), a sentence each."""
+    def take_notices(self) -> list[str]:
+        """Return what a person should know since the last call, a sentence each. A slow thread calls it."""
         ...
 
     def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:

@@ -164,10 +164,6 @@ class SwapchainSink:
         """Make ready to make pictures up in a prepared tile."""
         self._renderer.prepare_interpolation(tile)
 
-    def take_notices(self) -> Sequence[str]:
-        """Return why pictures are not made up, once."""
-        return self._renderer.take_notices()
-
     def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into a tile's staging slot and return the bytes copied."""
         return self._renderer.upload(picture, slot, tile)
@@ -303,7 +299,7 @@ class SwapchainSink:
         now_ns = time.monotonic_ns()
         if self._refreshes.review(now_ns):
             self._info_due = "refreshes measured"
-        return [*self._ladder.take_notices(), *self._watch_pacing()]
+        return [*self._ladder.take_notices(), *self._watch_pacing(), *self._renderer.take_notices()]
 
     def _follow(self) -> None:
         size = self._surface.follow()

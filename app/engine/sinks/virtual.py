@@ -70,9 +70,9 @@ class VirtualSink:
         if self._renderer is not None:
             self._renderer.prepare_interpolation(tile)
 
-    def take_notices(self) -> Sequence[str]:
+    def take_notices(self) -> list[str]:
         """Return why pictures are not made up, once."""
-        return self._renderer.take_notices() if self._renderer is not None else ()
+        return self._renderer.take_notices() if self._renderer is not None else []
 
     def upload(self, picture: Picture, slot: int, tile: int = 0) -> int:
         """Copy a picture into its staging slot; 0 bytes without a renderer."""

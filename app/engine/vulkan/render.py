@@ -108,7 +108,10 @@ class Renderer:
         self._tiles[tile].make_interpolator()
 
     def take_notices(self) -> list[str]:
-        """Return what the user should know since the last call: tiles whose pictures cannot be made up, and why."""
+        """Return what the user should know since the last call: tiles whose pictures cannot be made up, and why.
+
+        From any thread.
+        """
         notices = [(index, tile.take_notice()) for index, tile in enumerate(self._tiles)]
         return [
             f"source {index + 1}: {notice}" if len(self._tiles) > 1 else notice for index, notice in notices if notice

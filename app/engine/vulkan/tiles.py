@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,7 +114,7 @@ class Tile:
         self._ahead: Frame | None = None
         self._interpolator: Interpolator | None = None
         self._interpolation_failed = False
-        self._notice = ""
+        self._notices: deque[str] = deque()
 
     @property
     def picture_format(self) -> PictureFormat | None:
@@ -165,9 +166,8 @@ class Tile:
         return Change(Load(frame.slot, self._book.show_new(serial)))
 
     def take_notice(self) -> str:
-        """Return why pictures are not made up, once for each format, else ""."""
-        notice, self._notice = self._notice, ""
-        return notice
+        """Return why pictures are not made up, once for each format, else "". From any thread."""
+        return self._notices.popleft() if self._notices else ""
 
     def make_interpolator(self) -> Interpolator | None:
         """Return what makes pictures up; None where that cannot be, for which there is a notice.
@@ -186,7 +186,7 @@ class Tile:
                 reason = str(error)
             self._interpolation_failed = self._interpolator is None
             if self._interpolation_failed:
-                self._notice = f"pictures are not made up, the one before is shown again: {reason}"
+                self._notices.append(f"pictures are not made up, the one before is shown again: {reason}")
         return self._interpolator
 
     def keep(self, serial: int) -> None:
@@ -240,7 +240,7 @@ class Tile:
         """Free everything; the device must be idle."""
         self._placements.clear()
         self._ahead = None
-        self._notice, self._interpolation_failed = "", False
+        self._interpolation_failed = False
         if self._interpolator is not None:
             self._interpolator.close()
             self._interpolator = None
