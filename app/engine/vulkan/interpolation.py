@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Final, Literal, NamedTuple
+from typing import NamedTuple
 
 from app.core.clock import NO_STAMP_NS
 from app.engine.picture import PictureFormat
@@ -21,29 +21,15 @@ from app.engine.vulkan.api import Handle, Struct, ffi, lib
 from app.engine.vulkan.device import Device
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import enumerate_items
-from app.engine.vulkan.interpolation_layout import (
-    SEARCH_RADIUS,
-    TALLY_WORDS,
-    InterpolationLayout,
-    MadePlane,
-    lay_out,
-)
-from app.engine.vulkan.interpolation_objects import (
-    CONSTANT_WORDS,
-    Constant,
-    DeviceBuffer,
-    PassObjects,
-    create_compute_pipeline,
-)
+from app.engine.vulkan.interpolation_layout import TALLY_WORDS, InterpolationLayout, lay_out
+from app.engine.vulkan.interpolation_objects import CONSTANT_WORDS, DeviceBuffer, PassObjects
+from app.engine.vulkan.interpolation_passes import InterpolationKind, Pass, PassTable
 from app.engine.vulkan.memory import DeviceImage, image_barrier
 from app.engine.vulkan.one_time import OneTimeCommands
 from app.engine.vulkan.plane_sets import plane_image_format
-from app.engine.vulkan.results import SUCCESS
+from app.engine.vulkan.results import SUCCESS, VulkanError
 
-InterpolationKind = Literal["blend", "motion"]
-
-GROUP_SIDE: Final = 8
-"""Invocations of a workgroup across and down, in every shader but the search: it has a workgroup for each block."""
+__all__ = ["InterpolationKind", "Interpolator", "MadePicture", "interpolation_unavailable"]
 
 
 class MadePicture(NamedTuple):
@@ -55,18 +41,6 @@ class MadePicture(NamedTuple):
 
     buffer: Handle
     regions: Struct
-
-
-class Pass(NamedTuple):
-    """One dispatch: pipeline, push constants without the phase, workgroups across, down and deep."""
-
-    pipeline: Handle
-    constants: Struct
-    groups: tuple[int, int, int]
-
-
-Step = tuple[Pass, ...]
-"""Passes that may run side by side; the next step needs what they write."""
 
 
 def interpolation_unavailable(device: Device, picture_format: PictureFormat) -> str:
@@ -118,7 +92,6 @@ class Interpolator:
         self._clock = clock
         self._format = picture_format
         self._layout = lay_out(picture_format)
-        self._pipelines: list[Handle] = []
         self._sets = ffi.new("VkDescriptorSet[3]")
         self._phase = ffi.new("float[1]")
         self._ticks = ffi.new("uint64_t[2]")
@@ -128,11 +101,9 @@ class Interpolator:
             self._buffers = self._make_buffers(stack)
             self._objects = PassObjects(device, [*pictures, blank], self._buffers)
             stack.callback(self._objects.close)
-            stack.callback(self._close_pipelines)
-            self._steps: dict[InterpolationKind, tuple[Step, ...]] = {
-                "blend": (self._plane_step("interpolation_blend.comp"),),
-                "motion": (*self._motion_steps(), self._plane_step("interpolation_compensate.comp")),
-            }
+            passes = PassTable(device, self._objects.layout, picture_format, self._layout)
+            stack.callback(passes.close)
+            self._steps = passes.steps
             self._queries = self._make_queries(stack, frames_in_flight)
             self._warm_up(blank, len(pictures))
             self._parts = stack.pop_all()
@@ -180,7 +151,8 @@ class Interpolator:
         )  # fmt: skip
         if code != SUCCESS:
             return NO_STAMP_NS
-        return self._clock.monotonic_ns(self._ticks[1]) - self._clock.monotonic_ns(self._ticks[0])
+        start_ns, end_ns = self._clock.monotonic_ns(self._ticks[0]), self._clock.monotonic_ns(self._ticks[1])
+        return NO_STAMP_NS if NO_STAMP_NS in (start_ns, end_ns) else end_ns - start_ns
 
     def close(self) -> None:
         """Free everything; the GPU must be done with it. A second call does nothing."""
@@ -208,6 +180,9 @@ class Interpolator:
                 self.record(command_buffer, 0, (index, index), 0.5, kind)
             commands.submit()
             commands.wait()
+        except VulkanError:
+            self._device.wait_idle()  # what the commands use goes now
+            raise
         finally:
             commands.close()
 
@@ -228,68 +203,6 @@ class Interpolator:
         queries = self._device.create("QueryPool", info)
         stack.callback(self._device.destroy, "QueryPool", queries)
         return queries
-
-    def _pipeline(self, shader: str, constants: dict[int, Constant]) -> Handle:
-        pipeline = create_compute_pipeline(self._device, self._objects.layout, shader, constants)
-        self._pipelines.append(pipeline)
-        return pipeline
-
-    def _close_pipelines(self) -> None:
-        for pipeline in self._pipelines:
-            self._device.destroy("Pipeline", pipeline)
-
-    def _motion_steps(self) -> list[Step]:
-        """Return the steps from the pictures to a vector a block: the pyramid upwards, the vectors downwards."""
-        levels = self._layout.levels
-        scale: dict[int, Constant] = {0: _luma_scale(self._format)}
-        luma, trust = (self._pipeline(f"interpolation_{name}.comp", scale) for name in ("luma", "trust"))
-        search = self._pipeline("interpolation_search.comp", {0: SEARCH_RADIUS})
-        halve, refine, smooth, evidence = (
-            self._pipeline(f"interpolation_{name}.comp", {}) for name in ("halve", "refine", "smooth", "evidence")
-        )
-        coarsest = len(levels) - 1
-        passes = [self._level_pass(luma, 0, deep=2)]
-        passes += [self._level_pass(halve, level, deep=2) for level in range(1, len(levels))]
-        passes.append(Pass(search, self._level_constants(coarsest), (*levels[coarsest].blocks, 1)))
-        passes.append(self._block_pass(smooth, coarsest))
-        for level in reversed(range(coarsest)):
-            passes += [self._block_pass(refine, level), self._block_pass(smooth, level)]
-        look_for_cut = (self._block_pass(evidence, level) for level in range(self._layout.evidence_levels))
-        return [*((each,) for each in passes), (self._block_pass(trust, 0), *look_for_cut)]
-
-    def _level_pass(self, pipeline: Handle, level: int, deep: int) -> Pass:
-        """Return a pass with an invocation for every word of a level, `deep` times."""
-        size = self._layout.levels[level]
-        return Pass(pipeline, self._level_constants(level), (_groups(size.stride_words), _groups(size.height), deep))
-
-    def _block_pass(self, pipeline: Handle, level: int) -> Pass:
-        across, down = self._layout.levels[level].blocks
-        return Pass(pipeline, self._level_constants(level), (_groups(across), _groups(down), 1))
-
-    def _plane_step(self, shader: str) -> Step:
-        """Return a pass for every plane of the made-up picture."""
-        return tuple(
-            Pass(
-                self._pipeline(shader, _plane_constants(self._format, index, self._layout)),
-                self._level_constants(0, plane),
-                (_groups(plane.stride_words), _groups(plane.height), 1),
-            )
-            for index, plane in enumerate(self._layout.planes)
-        )
-
-    def _level_constants(self, level: int, plane: MadePlane | None = None) -> Struct:
-        """Return the block `Pass` of assets/shaders/interpolation.glsl up to the phase, int32 words."""
-        layout = self._layout
-        here = layout.levels[level]
-        finer, coarser = layout.levels[max(0, level - 1)], layout.levels[min(level + 1, len(layout.levels) - 1)]
-        words = [
-            here.width, here.height, *here.blocks, here.stride_words, here.first_word, here.first_vector,
-            finer.stride_words, finer.width, finer.height, finer.first_word,
-            coarser.first_vector, *coarser.blocks,
-            layout.pyramid_words, layout.field_vectors,
-            plane.first_word if plane else 0, plane.stride_words if plane else 0, level,
-        ]  # fmt: skip
-        return ffi.new("int32_t[]", words)
 
     def _bind(self, command_buffer: Handle, pair: tuple[int, int], phase: float) -> None:
         vk = api.vk
@@ -325,7 +238,11 @@ class Interpolator:
         )
 
     def _stamp(self, command_buffer: Handle, frame_in_flight: int, which: int) -> None:
-        """Write the start (0) or end (1) stamp; the start also resets both."""
+        """Write the start (0) or end (1) stamp; the start also resets both.
+
+        The start is taken when what came before has ended, so that waiting for an earlier frame is no cost of these
+        passes.
+        """
         if self._queries is None:
             return
         vk, first = api.vk, 2 * frame_in_flight
@@ -343,36 +260,6 @@ def _blank_picture(device: Device, picture_format: PictureFormat, stack: ExitSta
         images.append(DeviceImage(device, image_format, *size, api.vk.VK_IMAGE_USAGE_SAMPLED_BIT))
         stack.callback(images[-1].close)
     return images
-
-
-def _groups(invocations: int) -> int:
-    return -(-invocations // GROUP_SIDE)
-
-
-def _luma_scale(picture_format: PictureFormat) -> float:
-    """Return the factor from a luma sample as a texture gives it to steps of 8 bits."""
-    if picture_format.bit_depth == 8:
-        return 255.0
-    unused_bits = 8 if picture_format.high_aligned else picture_format.bit_depth - 8
-    return float(65535 / (1 << unused_bits))
-
-
-def _plane_constants(picture_format: PictureFormat, plane: int, layout: InterpolationLayout) -> dict[int, Constant]:
-    """Return the specialisation constants of assets/shaders/interpolation_plane.glsl and of the compensation."""
-    if picture_format.bit_depth == 8:
-        top_code = 255.0
-    else:
-        top_code = 65535.0 if picture_format.high_aligned else float(2**picture_format.bit_depth - 1)
-    constants: dict[int, Constant] = {
-        0: plane,
-        1: picture_format.components(plane),
-        2: picture_format.bytes_per_sample,
-        3: top_code,
-        6: layout.evidence_levels,
-    }
-    if plane > 0:
-        constants |= {4: picture_format.chroma_shift_x, 5: picture_format.chroma_shift_y}
-    return constants
 
 
 def _copy_regions(picture_format: PictureFormat, layout: InterpolationLayout) -> Struct:

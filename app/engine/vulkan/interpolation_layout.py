@@ -14,6 +14,9 @@ LEAST_LEVEL_SIDE: Final = 32
 """Shortest side of a level worth searching: four blocks. A pyramid reaches down to it, so that the longest movement
 found is a fixed share of the picture, about an eighth of its height."""
 
+MOST_LEVELS: Final = 8
+"""More would let vectors, 16 bits in 1/16 pixel, run over: eight reach 6 · 2⁷ + 127 of 2047 pixels."""
+
 SEARCH_RADIUS: Final = 6
 """Longest displacement tried on the coarsest level, in its pixels."""
 
@@ -109,8 +112,12 @@ def lay_out(picture_format: PictureFormat) -> InterpolationLayout:
 
 def _levels(width: int, height: int) -> tuple[Level, ...]:
     levels = [Level(width, height, 0, 0)]
-    while min(halved := (-(-levels[-1].width // 2), -(-levels[-1].height // 2))) >= LEAST_LEVEL_SIDE:
-        levels.append(Level(*halved, levels[-1].end_word, levels[-1].end_vector))
+    while len(levels) < MOST_LEVELS:
+        finer = levels[-1]
+        width, height = -(-finer.width // 2), -(-finer.height // 2)
+        if min(width, height) < LEAST_LEVEL_SIDE:
+            break
+        levels.append(Level(width, height, finer.end_word, finer.end_vector))
     return tuple(levels)
 
 

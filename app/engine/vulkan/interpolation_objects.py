@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Final
 
 from app.engine.vulkan import api
@@ -33,19 +34,22 @@ class DeviceBuffer:
     """
 
     def __init__(self, device: Device, size_bytes: int, usage: int) -> None:
-        self._device = device
-        self.size_bytes = size_bytes
-        self.handle: Handle = device.create("Buffer", api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage))
-        requirements = ffi.new("VkMemoryRequirements *")
-        device.functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
-        self._memory = device.allocate(requirements, api.vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
         functions = device.functions
-        check(functions.vkBindBufferMemory(device.handle, self.handle, self._memory, 0), "vkBindBufferMemory")
+        self.size_bytes = size_bytes
+        with ExitStack() as stack:
+            info = api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage)
+            self.handle: Handle = device.create("Buffer", info)
+            stack.callback(device.destroy, "Buffer", self.handle)
+            requirements = ffi.new("VkMemoryRequirements *")
+            functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
+            memory = device.allocate(requirements, api.vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+            stack.callback(device.free, memory)
+            check(functions.vkBindBufferMemory(device.handle, self.handle, memory, 0), "vkBindBufferMemory")
+            self._parts = stack.pop_all()
 
     def close(self) -> None:
         """Free it; the device must have finished with it."""
-        self._device.destroy("Buffer", self.handle)
-        self._device.free(self._memory)
+        self._parts.close()
 
 
 class PassObjects:
@@ -61,28 +65,24 @@ class PassObjects:
         self, device: Device, pictures: Sequence[Sequence[DeviceImage]], buffers: Sequence[DeviceBuffer]
     ) -> None:
         vk = api.vk
-        self._device = device
-        self._sampler: Handle = device.create("Sampler", _sampler_info())
         images, storage = vk.VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-        self._picture_layout: Handle = device.create("DescriptorSetLayout", _set_layout_info([(images, PLANES)]))
-        self._buffer_layout: Handle = device.create("DescriptorSetLayout", _set_layout_info([(storage, 1)] * BUFFERS))
-        self.layout: Handle = device.create(
-            "PipelineLayout", _pipeline_layout_info([self._picture_layout, self._picture_layout, self._buffer_layout])
-        )
-        self._pool: Handle = device.create("DescriptorPool", _pool_info(len(pictures)))
-        layouts = [self._buffer_layout, *[self._picture_layout] * len(pictures)]
-        self.buffer_set, *self.picture_sets = _allocate_sets(device, self._pool, layouts)
+        with ExitStack() as stack:
+            sampler = _create(device, stack, "Sampler", _sampler_info())
+            picture_layout = _create(device, stack, "DescriptorSetLayout", _set_layout_info([(images, PLANES)]))
+            buffer_layout = _create(device, stack, "DescriptorSetLayout", _set_layout_info([(storage, 1)] * BUFFERS))
+            layout_info = _pipeline_layout_info([picture_layout, picture_layout, buffer_layout])
+            self.layout = _create(device, stack, "PipelineLayout", layout_info)
+            pool = _create(device, stack, "DescriptorPool", _pool_info(len(pictures)))
+            layouts = [buffer_layout, *[picture_layout] * len(pictures)]
+            self.buffer_set, *self.picture_sets = _allocate_sets(device, pool, layouts)
+            self._parts = stack.pop_all()
         _write_buffers(device, self.buffer_set, buffers)
         for picture_set, planes in zip(self.picture_sets, pictures, strict=True):
-            _write_planes(device, picture_set, planes, self._sampler)
+            _write_planes(device, picture_set, planes, sampler)
 
     def close(self) -> None:
         """Free everything; the GPU must be done with it."""
-        self._device.destroy("DescriptorPool", self._pool)
-        self._device.destroy("PipelineLayout", self.layout)
-        self._device.destroy("DescriptorSetLayout", self._buffer_layout)
-        self._device.destroy("DescriptorSetLayout", self._picture_layout)
-        self._device.destroy("Sampler", self._sampler)
+        self._parts.close()
 
 
 def create_compute_pipeline(device: Device, layout: Handle, shader: str, constants: Mapping[int, Constant]) -> Handle:
@@ -102,6 +102,13 @@ def create_compute_pipeline(device: Device, layout: Handle, shader: str, constan
     check(code, "vkCreateComputePipelines")
     device.census.born("Pipeline")
     return out[0]
+
+
+def _create(device: Device, stack: ExitStack, kind: str, info: Struct) -> Handle:
+    """Return a new object, which the stack destroys."""
+    handle = device.create(kind, info)
+    stack.callback(device.destroy, kind, handle)
+    return handle
 
 
 def _specialisation(constants: Mapping[int, Constant]) -> Struct:

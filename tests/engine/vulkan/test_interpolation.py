@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.engine.picture import PictureFormat
 from app.engine.vulkan.interpolation import InterpolationKind, interpolation_unavailable
 from tests.engine.vulkan import reference
 from tests.engine.vulkan.made_pictures import Workshop, as_stored, open_workshop, psnr_db, texture
@@ -35,6 +34,13 @@ def workshop() -> Iterator[Workshop]:
         yield opened
 
 
+@pytest.fixture(scope="module", params=FORMATS.values(), ids=list(FORMATS))
+def any_workshop(request: pytest.FixtureRequest) -> Iterator[Workshop]:
+    """A workshop for each format in turn."""
+    with open_workshop(request.param) as opened:
+        yield opened
+
+
 def gain_db(workshop: Workshop, pair: list[list[Codes]], truth: list[Codes], phase: float = 0.5) -> float:
     """Return by how much `motion` comes nearer to the truth than `blend`."""
     found = [psnr_db(workshop.form, workshop.make(pair, phase, kind), truth) for kind in ("motion", "blend")]
@@ -55,32 +61,28 @@ def positions() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
 # --- blend ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
-def test_blend_mixes_every_sample_by_the_phase(form: PictureFormat) -> None:
+def test_blend_mixes_every_sample_by_the_phase(any_workshop: Workshop) -> None:
+    form = any_workshop.form
     pair = [reference.random_codes(form, seed) for seed in (1, 2)]
     earlier, later = (as_stored(form, codes) for codes in pair)
-    with open_workshop(form) as workshop:
-        for phase in (0.25, 0.5, 0.75, 0.1):
-            mixed = [(1 - phase) * a.astype(np.float64) + phase * b for a, b in zip(earlier, later, strict=True)]
-            made = workshop.make(pair, phase, "blend")
-            for samples, exact in zip(made, mixed, strict=True):
-                if phase == 0.1:  # which no float holds; a tie may fall either way
-                    assert np.abs(samples - exact).max() <= 0.51
-                else:
-                    assert np.array_equal(samples, np.floor(exact + 0.5))
+    for phase in (0.25, 0.5, 0.75, 0.1):
+        mixed = [(1 - phase) * a.astype(np.float64) + phase * b for a, b in zip(earlier, later, strict=True)]
+        for samples, exact in zip(any_workshop.make(pair, phase, "blend"), mixed, strict=True):
+            if phase == 0.1:  # which no float holds; a tie may fall either way
+                assert np.abs(samples - exact).max() <= 0.51
+            else:
+                assert np.array_equal(samples, np.floor(exact + 0.5))
 
 
 # --- both kinds -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
-def test_between_two_equal_pictures_lies_the_same_picture(form: PictureFormat, kind: InterpolationKind) -> None:
-    codes = reference.random_codes(form)
-    with open_workshop(form) as workshop:
-        for phase in (0.25, 0.5, 0.9):
-            made = workshop.make([codes, codes], phase, kind)
-            assert all(np.array_equal(a, b) for a, b in zip(made, as_stored(form, codes), strict=True))
+def test_between_two_equal_pictures_lies_the_same_picture(any_workshop: Workshop, kind: InterpolationKind) -> None:
+    codes = reference.random_codes(any_workshop.form)
+    for phase in (0.25, 0.5, 0.9):
+        made = any_workshop.make([codes, codes], phase, kind)
+        assert all(np.array_equal(a, b) for a, b in zip(made, as_stored(any_workshop.form, codes), strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,6 +110,15 @@ def test_nothing_of_one_picture_is_left_in_the_next(workshop: Workshop) -> None:
     alone = workshop.make(pair, 0.5, "motion")
     workshop.make([clip.moved(0, 0), other.moved(0, 0)], 0.5, "motion")
     assert all(np.array_equal(a, b) for a, b in zip(workshop.make(pair, 0.5, "motion"), alone, strict=True))
+
+
+def test_the_passes_wait_for_what_they_read_and_overwrite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The validation layer follows every access of a command buffer here, and names those that nothing keeps apart."""
+    monkeypatch.setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
+    clip = texture(FORM)
+    with open_workshop(FORM) as workshop:
+        for kind in KINDS:
+            workshop.make([clip.moved(0, 0), clip.moved(4, 0)], 0.5, kind)
 
 
 def test_the_gpu_time_of_each_picture_in_flight_is_its_own(workshop: Workshop) -> None:
@@ -150,12 +161,11 @@ def test_a_movement_below_a_pixel_which_blend_shows_well_gets_no_worse(
     assert gain_db(workshop, [clip.moved(0, 0), clip.moved(*move)], clip.moved(move[0] / 2, move[1] / 2)) >= 0
 
 
-@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
-def test_motion_is_followed_in_every_format_and_plane(form: PictureFormat) -> None:
+def test_motion_is_followed_in_every_format_and_plane(any_workshop: Workshop) -> None:
+    form = any_workshop.form
     clip = texture(form)
     pair, truth = [clip.moved(0, 0), clip.moved(9.4, -4.2)], clip.moved(4.7, -2.1)
-    with open_workshop(form) as workshop:
-        moved, mixed = (workshop.make(pair, 0.5, kind) for kind in ("motion", "blend"))
+    moved, mixed = (any_workshop.make(pair, 0.5, kind) for kind in ("motion", "blend"))
     assert psnr_db(form, moved, truth) >= psnr_db(form, mixed, truth) + 3
     for plane in range(len(truth)):
         errors = [np.abs(a[plane].astype(float) - as_stored(form, truth)[plane]).mean() for a in (moved, mixed)]

@@ -6,10 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.picture import PictureFormat
-from app.engine.vulkan.interpolation_layout import BLOCK, EVIDENCE_LEVELS, LEAST_LEVEL_SIDE, lay_out
+from app.engine.vulkan.interpolation_layout import (
+    BLOCK,
+    EVIDENCE_LEVELS,
+    LEAST_LEVEL_SIDE,
+    MOST_LEVELS,
+    SEARCH_RADIUS,
+    lay_out,
+)
 from tests.engine.vulkan import reference
 
-SIDES = st.integers(1, 8192)
+SIDES = st.integers(1, 32_768)
 
 
 @st.composite
@@ -44,7 +51,9 @@ def test_a_pyramid_halves_until_a_level_would_be_too_small_to_search(width: int,
         assert min(coarser.width, coarser.height) >= LEAST_LEVEL_SIDE
         assert coarser.first_word == finer.first_word + finer.stride_words * finer.height
         assert coarser.first_vector == finer.first_vector + finer.blocks[0] * finer.blocks[1]
-    assert min(levels[-1].width, levels[-1].height) < 2 * LEAST_LEVEL_SIDE
+    assert min(levels[-1].width, levels[-1].height) < 2 * LEAST_LEVEL_SIDE or len(levels) == MOST_LEVELS
+    # The longest vector in the 16-bit sixteenths of a pixel that the shaders keep.
+    assert 16 * (SEARCH_RADIUS * 2 ** (len(levels) - 1) + 2 ** (len(levels) - 1)) < 2**15
     assert 1 <= layout.evidence_levels <= min(EVIDENCE_LEVELS, len(levels))
 
 
