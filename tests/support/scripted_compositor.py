@@ -35,6 +35,7 @@ REQUESTS: Mapping[tuple[str, int], tuple[str, str]] = {
     ("wl_registry", 0): ("bind", "usun"),
     ("wl_compositor", 0): ("create_surface", "n"),
     ("wl_surface", 0): ("destroy", ""),
+    ("wl_surface", 3): ("frame", "n"),
     ("wl_surface", 6): ("commit", ""),
     ("xdg_wm_base", 2): ("get_xdg_surface", "nu"),
     ("xdg_wm_base", 3): ("pong", "u"),
@@ -51,6 +52,7 @@ REQUESTS: Mapping[tuple[str, int], tuple[str, str]] = {
 }
 CREATES: Mapping[str, str] = {
     "sync": "wl_callback",
+    "frame": "wl_callback",
     "get_registry": "wl_registry",
     "create_surface": "wl_surface",
     "get_xdg_surface": "xdg_surface",
@@ -71,7 +73,8 @@ class ScriptedCompositor:
         clock_id: clock of wp_presentation. mute: it answers nothing. configures: it lets windows open.
 
     Attributes:
-        calls: the requests so far, in order. feedbacks: ids of the feedback objects that are still owed an answer.
+        calls: the requests so far, in order. feedbacks, frames: ids of the feedback objects and frame
+            callbacks that are still owed an answer.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class ScriptedCompositor:
         self._closing = False
         self.calls: list[Call] = []
         self.feedbacks: list[int] = []
+        self.frames: list[int] = []
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(self.folder / SOCKET))
         self._listener.listen()
@@ -126,6 +130,13 @@ class ScriptedCompositor:
     def discard(self, position: int = 0) -> None:
         """Say that a picture was never shown."""
         self._send_to(self.feedbacks.pop(position), 2, b"")
+
+    def want_picture(self) -> None:
+        """Answer the oldest frame callback, which may still be on its way."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not self.frames and time.monotonic() < deadline_s:
+            time.sleep(0.001)
+        self._send_to(self.frames.pop(0), 0, struct.pack("=I", 0))
 
     def wait_for(self, *call: Any) -> Call:
         """Return the first request that begins with these words, waiting for it."""
@@ -194,6 +205,8 @@ class ScriptedCompositor:
                 self._send_to(arguments[0], 0, body)
         elif name == "bind" and arguments[1] == "wp_presentation":
             self._send_to(arguments[3], 0, struct.pack("=I", self._clock_id))
+        elif name == "frame":
+            self.frames.append(arguments[0])
         elif name == "feedback":
             self.feedbacks.append(arguments[1])
         elif (interface, name) == ("wl_surface", "commit") and self._configures and self._serial == 0:

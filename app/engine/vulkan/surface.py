@@ -14,6 +14,7 @@ from app.engine.vulkan.results import check
 from app.engine.vulkan.xcb import WindowState, XConnection
 from app.engine.wayland.client import Connection
 from app.engine.wayland.feedback import PresentationFeedback
+from app.engine.wayland.frame_callbacks import FrameCallbacks
 from app.engine.wayland.window import WaylandWindow
 
 _WINDOW_TITLE: Final = "VeoTuner preview"
@@ -45,6 +46,11 @@ class Surface(Protocol):
         ...
 
     @property
+    def frame_callbacks(self) -> FrameCallbacks | None:
+        """Return what tells when a FIFO present will return at once; None where it always does in the end."""
+        ...
+
+    @property
     def window_id(self) -> int | None:
         """Return the id of the window it lies on, None for a surface without one."""
         ...
@@ -72,6 +78,7 @@ class HeadlessSurface:
     kind = "headless"
     feedback = None
     fifo_may_stall = False
+    frame_callbacks = None
 
     def __init__(self, instance: Instance, width: int, height: int) -> None:
         self._instance = instance
@@ -103,6 +110,7 @@ class X11Surface:
     kind = "x11"
     feedback = None
     fifo_may_stall = False
+    frame_callbacks = None
 
     def __init__(self, instance: Instance, spec: X11Spec) -> None:
         self._instance = instance
@@ -174,6 +182,7 @@ class WaylandSurface:
             self._window = WaylandWindow(self._connection, spec.width, spec.height, _WINDOW_TITLE, _APP_ID)
             stack.callback(self._window.close)
             self.feedback = PresentationFeedback(self._connection, self._window)
+            self._frame_callbacks = FrameCallbacks(self._connection, self._window)
             self.handle = self._create()
             stack.callback(_destroy_surface, instance, self.handle)
             self._parts = stack.pop_all()
@@ -188,6 +197,11 @@ class WaylandSurface:
     def fifo_may_stall(self) -> bool:
         """Tell whether a FIFO present may never return while the window is hidden."""
         return not self._connection.has_fifo
+
+    @property
+    def frame_callbacks(self) -> FrameCallbacks | None:
+        """Return the window's frame callbacks where Mesa's FIFO waits for them, too."""
+        return None if self._connection.has_fifo else self._frame_callbacks
 
     def follow(self) -> tuple[int, int]:
         """Return the window's size by the events that arrived; zero while nothing of it is being shown."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import deque
 from typing import Any, Final, NamedTuple
 
@@ -58,7 +56,6 @@ class PresentationFeedback:
     def __init__(self, connection: Connection, window: WaylandWindow) -> None:
         self._connection = connection
         self._answers: deque[Answer] = deque()
-        self._news = threading.Event()
         self.requested = 0
         self.answered = 0
         self.shown = 0
@@ -84,20 +81,6 @@ class PresentationFeedback:
     def take(self) -> Answer | None:
         """Return the next answer, None when there is none yet. Never blocks."""
         return self._answers.popleft() if self._answers else None
-
-    def wait_for_all(self, deadline_ns: int) -> bool:
-        """Wait until every request is answered, until `deadline_ns` (CLOCK_MONOTONIC) at most; tell whether it is so.
-
-        Where `Connection.has_fifo` is false this must come before a present in FIFO: while an answer is owed, the
-        window may be hidden, and vkQueuePresentKHR would then wait for its being seen again, with no limit.
-        """
-        while self.answered < self.requested:
-            self._news.clear()
-            if self.answered < self.requested:
-                remaining_s = (deadline_ns - time.monotonic_ns()) / NS_PER_SECOND
-                if remaining_s <= 0 or not self._news.wait(remaining_s):
-                    return self.answered >= self.requested
-        return True
 
     def _prepare(self, presentation: Proxy, window: WaylandWindow) -> None:
         """Look up once what every request needs; a request then makes one C object and no struct."""
@@ -133,7 +116,6 @@ class PresentationFeedback:
     def _answer(self, answer: Answer) -> None:
         self._answers.append(answer)
         self.answered += 1
-        self._news.set()
 
     def _number(self, data: Any) -> int:
         return int(self._cast("uintptr_t", data))

@@ -12,6 +12,9 @@ from app.engine.wayland.library import Proxy
 _SUSPENDED: Final = 9
 """`xdg_toplevel.state`: nothing of the window is being shown (xdg-shell 6)."""
 
+_ARRANGED: Final = frozenset((1, 2, 5, 6, 7, 8))
+"""`xdg_toplevel.state`: maximised, full screen, tiled to a side. Sizes given in them are not the window's own."""
+
 _SERVER_SIDE: Final = 2
 """`zxdg_toplevel_decoration_v1.mode`: the compositor draws the title bar."""
 
@@ -48,6 +51,7 @@ class WaylandWindow:
         """
         self._connection = connection
         self.close_requested = False
+        self._own_size = (width, height)
         self._asked = (width, height, False)
         self._configure = Configure(0, width, height, suspended=False)
         self._answered = self._configure
@@ -135,9 +139,12 @@ class WaylandWindow:
     # The listeners below run on the reader thread. They hand over one object, which is replaced whole.
 
     def _on_toplevel_configure(self, _data: Any, _toplevel: Proxy, width: int, height: int, states: Any) -> None:
-        # Zero leaves the size to us: then it stays as it is.
-        _, last_width, last_height, _ = self._configure
-        self._asked = (width or last_width, height or last_height, _SUSPENDED in self._numbers(states))
+        # Zero leaves the size to us: then it is what it was before the window was maximised or tiled.
+        now = frozenset(self._numbers(states))
+        size = (width or self._own_size[0], height or self._own_size[1])
+        if not now & _ARRANGED:
+            self._own_size = size
+        self._asked = (*size, _SUSPENDED in now)
 
     def _on_configure(self, _data: Any, _shell_surface: Proxy, serial: int) -> None:
         self._configure = Configure(serial, *self._asked)

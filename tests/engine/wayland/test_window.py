@@ -15,7 +15,7 @@ from tests.support.scripted_compositor import GLOBALS, ScriptedCompositor, servi
 from tests.support.weston import Weston
 
 OpenWindow = Callable[[], WaylandWindow]
-MAXIMIZED, ACTIVATED, SUSPENDED = 1, 4, 9
+MAXIMIZED, FULLSCREEN, ACTIVATED, TILED_LEFT, SUSPENDED = 1, 2, 4, 5, 9
 PATIENCE_S = 10.0
 
 
@@ -86,6 +86,19 @@ def test_the_window_follows_and_keeps_its_size_where_it_is_left_to_it(
     for asked, size in [((640, 360), (640, 360)), ((0, 0), (640, 360)), ((0, 99), (640, 99)), ((5, 0), (5, 99))]:
         scripted.configure(*asked)
         until(lambda size=size: window.follow() == size)  # type: ignore[misc]  # the default binds the loop's value
+
+
+@pytest.mark.parametrize("arranged", [MAXIMIZED, FULLSCREEN, TILED_LEFT])
+def test_a_window_that_is_let_go_has_its_own_size_again(
+    scripted: ScriptedCompositor, open_window: OpenWindow, arranged: int
+) -> None:
+    window = open_window()
+    scripted.configure(500, 400)
+    until(lambda: window.follow() == (500, 400))
+    scripted.configure(1920, 1080, arranged, ACTIVATED)
+    until(lambda: window.follow() == (1920, 1080))
+    scripted.configure(0, 0, ACTIVATED)
+    until(lambda: window.follow() == (500, 400))
 
 
 def test_a_new_size_is_promised_by_the_thread_that_presents_and_only_the_newest(
