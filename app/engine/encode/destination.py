@@ -52,7 +52,8 @@ def parse_destination(text: str) -> Destination | None:
     """Return what a destination text means; None for "" (packets are counted, not kept).
 
     Raises:
-        InvalidInputError: another kind of file, a folder that is not there, or a file that is.
+        InvalidInputError: another kind of file, or a folder that is not there. (A file that is there is found when it
+            is made, so that nobody comes between.)
     """
     if not text:
         return None
@@ -62,8 +63,6 @@ def parse_destination(text: str) -> Destination | None:
         raise _refusal(text, "ends in none of .mp4, .ts and .mkv", "name the file so that its ending says its kind")
     if not path.absolute().parent.is_dir():
         raise _refusal(text, f"lies in a folder that is not there ({path.absolute().parent})", "make the folder first")
-    if path.exists():
-        raise already_there(path)
     return Destination(path, container)
 
 

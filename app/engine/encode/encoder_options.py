@@ -144,6 +144,9 @@ def _x264_options(encoder: Encoder) -> dict[str, str]:
         "bf": str(encoder.b_frames),
         "rc-lookahead": str(encoder.lookahead),
     }
+    if encoder.lookahead:
+        # The fast presets and zerolatency turn off what the lookahead is for, and with it the lookahead.
+        options["mbtree"] = "1"
     if encoder.tune in LOW_LATENCY_TUNES:
         # Key frames come on the grid of gop_frames only: one more at a scene cut is a burst that nobody asked for.
         return options | {"tune": "zerolatency", "sc_threshold": "0", "thread_type": "slice"}

@@ -103,7 +103,12 @@ class PacketFile:
         """
         assert self._container is not None, "begin comes first"
         packet.stream = self._stream  # type: ignore[assignment]  # a stream without codec has no class of its own
-        self._container.mux_one(packet)
+        try:
+            self._container.mux_one(packet)
+        except (OSError, av.FFmpegError):
+            # Nothing more goes into a file that refused a write; PyAV leaves the end off where the file is closed.
+            self._file.close()
+            raise
         self._has_packets = True
 
     def close(self) -> None:

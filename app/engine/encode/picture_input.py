@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 from av import VideoFrame
-from av.video.reformatter import Colorspace, VideoReformatter
+from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from app.engine.encode.encoder_options import LIBX264
 from app.engine.picture import Matrix, Picture, PictureFormat
@@ -126,9 +126,24 @@ class PictureInput:
         return self._frame if self._reformatter is None else self._reformatted(self._reformatter)
 
     def _reformatted(self, reformatter: VideoReformatter) -> VideoFrame:
+        """Convert by libswscale, whose defaults are no good here: it guesses ranges from the names of formats.
+
+        R′G′B′ uses the whole range and becomes limited; everything else keeps the range that it has, which for grey
+        has to be called full on both sides, since libswscale takes grey for nothing else.
+        """
         if self._format.matrix is Matrix.RGB:
-            return reformatter.reformat(self._frame, format=self._target, dst_colorspace=Colorspace.ITU709)
-        return reformatter.reformat(self._frame, format=self._target)
+            return reformatter.reformat(
+                self._frame,
+                format=self._target,
+                dst_colorspace=Colorspace.ITU709,
+                src_color_range=ColorRange.JPEG,
+                dst_color_range=ColorRange.MPEG,
+                threads=1,
+            )
+        kept = ColorRange.JPEG if self._format.full_range or self._format.plane_count == 1 else ColorRange.MPEG
+        return reformatter.reformat(
+            self._frame, format=self._target, src_color_range=kept, dst_color_range=kept, threads=1
+        )
 
     def _plane_width(self, plane: int) -> int:
         samples = self._width if plane == 0 else -(-self._width >> self._format.chroma_shift_x)
