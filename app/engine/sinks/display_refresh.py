@@ -81,6 +81,11 @@ class RefreshTracker:
         self._estimate = self._grid = None
         self.start_from(self._nominal_ns)
 
+    def follow_screen(self, nominal_ns: float | None) -> None:
+        """Measure anew, from another screen's period by name."""
+        self._nominal_ns = nominal_ns
+        self.restart()
+
     def grid(self) -> RefreshGrid | None:
         """Return the refresh grid; None while it is not measured."""
         return self._grid

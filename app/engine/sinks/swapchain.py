@@ -154,6 +154,11 @@ class SwapchainSink:
         """
         return self._refreshes.grid()
 
+    def follow_screen(self, nominal_hz: float | None) -> None:
+        """Learn the refreshes anew: the window is on another screen, whose refresh by name is `nominal_hz`."""
+        self._refreshes.follow_screen(NS_PER_S / nominal_hz if nominal_hz else None)
+        self._refresh_info()
+
     def prepare(self, picture_format: PictureFormat, slots: int, tile: int = 0) -> None:
         """Make room for `slots` pictures of a format; a new format rebuilds the conversion."""
         if picture_format != self._renderer.format_of(tile):
@@ -444,8 +449,8 @@ class SwapchainSink:
     def _settle_in_flight(self) -> None:
         """Bring everything in flight to an end, so that the old swapchain can go."""
         if self._held is not None:
-            self._renderer.discard_acquired(self._renderer.next_context())
             self._held = None
+            self._renderer.discard_acquired(self._renderer.next_context())
         self._await_in_flight(time.monotonic_ns() + _SETTLE_NS, ending=False)
         self._ladder.abandon(time.monotonic_ns())
         self._device.wait_idle()
@@ -454,11 +459,15 @@ class SwapchainSink:
         self._settle(ending=False)
 
     def _close_swapchain(self) -> None:
-        """End all work of the device and drop the swapchain."""
-        if self._held is not None:
-            self._renderer.discard_acquired(self._renderer.next_context())
-            self._held = None
-        self._device.wait_idle()
+        """End all work of the device and drop the swapchain, also when ending it fails."""
+        with ExitStack() as stack:
+            stack.callback(self._drop_swapchain)
+            stack.callback(self._device.wait_idle)
+            if self._held is not None:
+                self._held = None
+                self._renderer.discard_acquired(self._renderer.next_context())
+
+    def _drop_swapchain(self) -> None:
         if self._swapchain is not None:
             self._swapchain.close()
             self._swapchain = None

@@ -13,6 +13,7 @@ SUBOPTIMAL: Final = 1000001003
 OUT_OF_DATE: Final = -1000001004
 SURFACE_LOST: Final = -1000000000
 DEVICE_LOST: Final = -4
+OUT_OF_HOST_MEMORY: Final = -1
 INCOMPLETE: Final = 5
 
 MAX_WAIT_NS: Final = 10_000_000_000
@@ -26,7 +27,7 @@ RESULTS: Final[dict[int, tuple[str, str]]] = {
     4: ("EVENT_RESET", ""),
     INCOMPLETE: ("INCOMPLETE", ""),
     SUBOPTIMAL: ("SUBOPTIMAL_KHR", ""),
-    -1: ("ERROR_OUT_OF_HOST_MEMORY", "close other programs"),
+    OUT_OF_HOST_MEMORY: ("ERROR_OUT_OF_HOST_MEMORY", "close other programs"),
     -2: ("ERROR_OUT_OF_DEVICE_MEMORY", "lower frame_queue_depth or the picture size, or close other GPU programs"),
     -3: ("ERROR_INITIALIZATION_FAILED", "check the GPU driver with `veotuner doctor`"),
     DEVICE_LOST: ("ERROR_DEVICE_LOST", "restart the engine; if it happens again, look into the kernel log"),

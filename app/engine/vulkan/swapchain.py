@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -179,25 +180,21 @@ class Swapchain:
             self.live_modes = ()
         if old is not None:
             info.oldSwapchain = old.handle
-        with reader.instance.racing_extent():
-            self.handle: Handle = device.create("SwapchainKHR", info)
-        images = enumerate_items(
-            "VkImage",
-            lambda count, out: device.functions.vkGetSwapchainImagesKHR(device.handle, self.handle, count, out),
-            "vkGetSwapchainImagesKHR",
-        )
-        self._images = images
-        self._views = [create_view(device, image, reader.surface_format[0]) for image in images]
-        present_layout = api.vk.VK_IMAGE_LAYOUT_PRESENT_SRC_KHR
-        self.targets = [
-            RenderTarget(image, view, self.extent, present_layout)
-            for image, view in zip(images, self._views, strict=True)
-        ]
-        # One present semaphore per image, not per frame in flight: presentation may still wait on it after the
-        # frame's fence has signalled; acquiring the image again proves that it does not any more.
-        self.present_semaphores: list[Handle] = [
-            device.create("Semaphore", api.struct("VkSemaphoreCreateInfo")) for _ in images
-        ]
+        with ExitStack() as stack:
+            with reader.instance.racing_extent():
+                self.handle: Handle = self._create(stack, "SwapchainKHR", info)
+            images = enumerate_items(
+                "VkImage",
+                lambda count, out: device.functions.vkGetSwapchainImagesKHR(device.handle, self.handle, count, out),
+                "vkGetSwapchainImagesKHR",
+            )
+            self.targets = [self._make_target(stack, image, reader.surface_format[0]) for image in images]
+            # One present semaphore per image, not per frame in flight: presentation may still wait on it after the
+            # frame's fence has signalled; acquiring the image again proves that it does not any more.
+            self.present_semaphores = [
+                self._create(stack, "Semaphore", api.struct("VkSemaphoreCreateInfo")) for _ in images
+            ]
+            self._parts = stack.pop_all()
         self.presents = 0
         self.can_wait = PRESENT_WAIT in device.extensions
         self.paces = False
@@ -238,11 +235,17 @@ class Swapchain:
 
     def close(self) -> None:
         """Free it; nothing may be drawn into or presented from it any more."""
-        for semaphore in self.present_semaphores:
-            self._device.destroy("Semaphore", semaphore)
-        for view in self._views:
-            self._device.destroy("ImageView", view)
-        self._device.destroy("SwapchainKHR", self.handle)
+        self._parts.close()
+
+    def _make_target(self, stack: ExitStack, image: Handle, image_format: int) -> RenderTarget:
+        view = create_view(self._device, image, image_format)
+        stack.callback(self._device.destroy, "ImageView", view)
+        return RenderTarget(image, view, self.extent, api.vk.VK_IMAGE_LAYOUT_PRESENT_SRC_KHR)
+
+    def _create(self, stack: ExitStack, kind: str, info: Struct) -> Handle:
+        handle = self._device.create(kind, info)
+        stack.callback(self._device.destroy, kind, handle)
+        return handle
 
     def _prepare_present(self) -> None:
         """Make the structs of a present once; their constructors cost more than the call."""
