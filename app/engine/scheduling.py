@@ -83,7 +83,10 @@ def plan_low_jitter(due_ns: int, now_ns: int, newer_due_ns: int | None, pacing: 
     target_ns = grid.nearest(due_ns - grid.delay_ns)
     if _is_taken(target_ns, pacing, playout) and not playout.last_was_late and now_ns < target_ns:
         return Decision(Step.DROP, fate=Fate.SUPERSEDED)
-    open_ns = target_ns - round(grid.period_ns * (_lead_refreshes(target_ns, pacing, playout) - GUARD_RATIO))
+    if _flips_at_once(target_ns, pacing, playout):
+        open_ns = target_ns
+    else:
+        open_ns = target_ns - round(grid.period_ns * (_lead_refreshes(target_ns, pacing, playout) - GUARD_RATIO))
     if now_ns < open_ns:
         return Decision(Step.WAIT, at_ns=open_ns)
     flip_ns = predict_flip(now_ns, pacing, playout)
@@ -116,6 +119,8 @@ def predict_flip(now_ns: int, pacing: Pacing, playout: Playout) -> int:
     """Return the refresh that takes a frame presented now; `now_ns` itself where presents do not wait for one."""
     if pacing.grid is None or pacing.mode is PresentMode.IMMEDIATE:
         return now_ns
+    if _flips_at_once(now_ns, pacing, playout):
+        return now_ns
     next_ns = pacing.grid.next_after(now_ns)
     if pacing.mode not in IN_ORDER or playout.last_flip_ns == NO_STAMP_NS:
         return next_ns
@@ -142,6 +147,17 @@ def note_replaced(flip_ns: int, queued_behind: int, pacing: Pacing, playout: Pla
     if last_flip_ns <= playout.last_flip_ns + _TOLERANCE_NS:
         return playout
     return Playout(last_flip_ns, last_was_late=True)
+
+
+def _flips_at_once(time_ns: int, pacing: Pacing, playout: Playout) -> bool:
+    """Tell whether a picture presented at a time is shown at that time though the mode waits for refreshes.
+
+    FIFO_RELAXED does so once a refresh has passed that found nothing to show. A frame of a source slower than the
+    refresh is therefore presented at its refresh and not before, or it would be seen up to a refresh early, torn.
+    """
+    if pacing.mode is not PresentMode.FIFO_RELAXED or pacing.grid is None or playout.last_flip_ns == NO_STAMP_NS:
+        return False
+    return pacing.grid.nearest(playout.last_flip_ns + round(pacing.grid.period_ns)) + _TOLERANCE_NS < time_ns
 
 
 def _lead_refreshes(target_ns: int, pacing: Pacing, playout: Playout) -> int:
