@@ -43,7 +43,7 @@ class JpegEncoder:
             context.width, context.height, context.pix_fmt = width, height, _FORMAT
             context.time_base = Fraction(1, 1)  # a picture an encoder tick: pts is the serial
             context.qmin = context.qmax = _QUANTISER
-            context.thread_count = 1  # with more, pictures come out later than they go in
+            context.thread_count = 1  # a picture takes a millisecond or two; as many threads as processors do not help
             self._context = context
         return context
 

@@ -59,8 +59,6 @@ class StreamServer:
         self._report = report
         self._stall_s = stall_s
         self._tally = Tally()
-        self._admitted: set[ServerConnection] = set()
-        self._departures: set[asyncio.Task[None]] = set()
         self._viewers: set[Viewer] = set()
         self._watched = asyncio.Event()
         self._jpeg = JpegEncoder()
@@ -103,7 +101,8 @@ class StreamServer:
             request.headers.get_all("Authorization"),
             request_id=self._start.request_id,
             token=self._start.token,
-            clients=len(self._admitted),
+            # Nothing waits between this and `_watch`, so many at once cannot all find the same place free.
+            clients=len(self._viewers),
         )
         if refusal is not None:
             self._tally.refused += 1
@@ -111,18 +110,7 @@ class StreamServer:
             if refusal.status == 401:
                 response.headers["WWW-Authenticate"] = 'Bearer realm="preview"'
             return response
-        # Counted from here on, not from the end of the handshake: many at once would all find a free place.
-        self._admitted.add(connection)
-        departure = asyncio.create_task(self._see_off(connection))
-        self._departures.add(departure)
-        departure.add_done_callback(self._departures.discard)
         return None
-
-    async def _see_off(self, connection: ServerConnection) -> None:
-        await connection.wait_closed()
-        self._admitted.discard(connection)
-        if isinstance(connection, BoundedConnection) and connection.was_cut:
-            self._tally.cut += 1
 
     async def _watch(self, connection: ServerConnection) -> None:
         viewer = Viewer(connection, self._tally, self._stall_s)
@@ -133,6 +121,8 @@ class StreamServer:
         finally:
             self._viewers.discard(viewer)
             self._count_viewers()
+        if isinstance(connection, BoundedConnection) and connection.was_cut:
+            self._tally.cut += 1
 
     def _count_viewers(self) -> None:
         self._reader.set_viewers(len(self._viewers))

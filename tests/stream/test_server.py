@@ -9,7 +9,7 @@ import http.client
 import socket
 
 import pytest
-from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as threaded_connect
 
@@ -17,7 +17,7 @@ from app.ipc.shared_block import SharedBlock
 from app.ipc.stream_messages import FromStream, StartStream, StreamFailed
 from app.ipc.thumbnail_block import ThumbnailReader, ThumbnailWriter, thumbnail_block_bytes
 from app.stream.server import StreamServer, stream_url
-from app.stream.viewer import MAX_BYTES_PER_S
+from app.stream.viewer import MAX_BYTES_PER_S, MAX_MESSAGE_BYTES
 from tests.stream.served import (
     REQUEST_ID,
     TOKEN,
@@ -95,9 +95,11 @@ def test_a_server_forgets_the_viewers_of_one_that_died_before_it() -> None:
         stop.set()
         assert await server
 
-    with SharedBlock.create(thumbnail_block_bytes()) as block, contextlib.closing(ThumbnailWriter(block)) as writer:
-        with contextlib.closing(ThumbnailReader(block)) as reader:
-            asyncio.run(run(reader, writer))
+    with contextlib.ExitStack() as stack:
+        block = stack.enter_context(SharedBlock.create(thumbnail_block_bytes()))
+        reader = stack.enter_context(contextlib.closing(ThumbnailReader(block)))
+        writer = stack.enter_context(contextlib.closing(ThumbnailWriter(block)))
+        asyncio.run(run(reader, writer))
 
 
 def test_the_status_says_whom_the_server_serves_and_what_that_costs() -> None:
@@ -111,6 +113,16 @@ def test_the_status_says_whom_the_server_serves_and_what_that_costs() -> None:
             assert (status.clients, status.sent, status.dropped, status.refused, status.cut) == (1, 1, 0, 1, 0)
             assert status.resident_bytes > 1 << 20
             assert status.cpu_ratio > 0
+
+    serve_for(scenario)
+
+
+def test_nothing_is_compressed_also_for_a_client_that_asks_for_it() -> None:
+    async def scenario(served: Served) -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with connect(served.url, additional_headers=headers, proxy=None, compression="deflate") as client:
+            assert client.response is not None
+            assert "Sec-WebSocket-Extensions" not in client.response.headers
 
     serve_for(scenario)
 
@@ -205,22 +217,23 @@ async def close_code(client: ClientConnection) -> int | None:
     return client.close_code
 
 
-def send_ten_megabytes(url: str) -> int | None:
+def code_after_sending(size_bytes: int, url: str) -> int | None:
     """Return the code with which the server closes the connection."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with threaded_connect(url, additional_headers=headers, proxy=None) as client:
         with contextlib.suppress(ConnectionClosed):
-            client.send(b"x" * 10_000_000)
+            client.send(b"x" * size_bytes)
         with contextlib.suppress(ConnectionClosed):
             client.recv(20)
         return client.close_code
 
 
-def test_a_client_that_sends_ten_megabytes_is_cut_with_1009_and_the_others_go_on() -> None:
+@pytest.mark.parametrize("size_bytes", [MAX_MESSAGE_BYTES + 1, 10_000_000])
+def test_a_client_that_sends_a_large_message_is_cut_with_1009_and_the_others_go_on(size_bytes: int) -> None:
     async def scenario(served: Served) -> None:
         async with served.connect() as quiet:
             await served.viewers(1)
-            assert await asyncio.to_thread(send_ten_megabytes, served.url) == 1009
+            assert await asyncio.to_thread(code_after_sending, size_bytes, served.url) == 1009
             await until(lambda: served.tally.cut == 1)
             await served.viewers(1)
             served.write()
@@ -247,7 +260,7 @@ def test_a_client_that_never_stops_talking_is_cut_with_1008(what: str) -> None:
 def test_a_client_may_say_little() -> None:
     async def scenario(served: Served) -> None:
         async with served.connect() as client:
-            await client.send("hello")
+            await client.send("x" * MAX_MESSAGE_BYTES)
             await (await client.ping())
             await served.viewers(1)
             served.write()

@@ -128,7 +128,6 @@ class JpegDecoder:
 def _new_context() -> VideoCodecContext:
     context = CodecContext.create("mjpeg", "r")
     assert isinstance(context, VideoCodecContext)
-    context.thread_count = 1  # with more, a picture comes out when the next ones go in
     context.options = {"max_pixels": str(_MAX_PIXELS)}
     return context
 

@@ -20,7 +20,7 @@ from app.config.source_text import PreviewStreamSpec
 from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
 from app.core.errors import SourceError
 from app.core.records import empty_frames
-from app.engine.sources import preview_receiver, preview_stream
+from app.engine.sources import preview_message, preview_receiver, preview_stream
 from app.engine.sources.preview_message import (
     JpegDecoder,
     MalformedMessageError,
@@ -400,12 +400,18 @@ def claiming(width: int, height: int) -> bytes:
     return JPEG[:at] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + JPEG[at + 4 :]
 
 
-@pytest.mark.parametrize("jpeg", [b"GIF89a", b"\xff\xd8\xff\xd9", JPEG[:20], claiming(65_000, 30_000)])
+@pytest.mark.parametrize("jpeg", [b"GIF89a", b"\xff\xd8\xff\xd9", JPEG[:20], claiming(9_000, 9_000)])
 def test_a_picture_that_is_none_is_refused_and_the_next_one_is_decoded(jpeg: bytes) -> None:
     decoder = JpegDecoder()
     with pytest.raises(MalformedMessageError):
         decoder.decode(jpeg)
     assert decoder.decode(JPEG).format.width == 64
+
+
+def test_a_picture_larger_than_any_screen_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preview_message, "_MAX_PIXELS", 64 * 36 - 1)  # a real one would take long to code
+    with pytest.raises(MalformedMessageError, match="cannot be decoded"):
+        JpegDecoder().decode(JPEG)
 
 
 @given(st.binary(max_size=300), st.integers(0, len(JPEG) - 1))
