@@ -42,13 +42,16 @@ class EncodeEnd(NamedTuple):
     hung: bool
 
 
-def open_encode_branch(config: VeoConfig, destination: str, post: Post, trial: Trial = try_encoder) -> EncodeBranch:
+def open_encode_branch(
+    config: VeoConfig, destination: str, post: Post, *, first_part: int = 1, trial: Trial = try_encoder
+) -> EncodeBranch:
     """Choose an encoder by trying it, make the file, and start the branch.
 
     Args:
         config: `encoder.*`, `nvenc_queue_depth` and `iframe_guard.*` are read.
         destination: a file ending in .mp4, .ts or .mkv, or "" to count packets only.
         post: takes the branch's messages, from the encode thread; must not block.
+        first_part: part of the destination to begin with: `next_part` of the branch that this one follows in a run.
         trial: how an encoder is tried.
 
     Raises:
@@ -59,7 +62,7 @@ def open_encode_branch(config: VeoConfig, destination: str, post: Post, trial: T
     choice = choose_codec(config, trial)
     if target is not None:
         check_codec(target, choice.codec)
-    return EncodeBranch(config, choice, target, post)
+    return EncodeBranch(config, choice, target, post, first_part=first_part)
 
 
 class EncodeBranch:
@@ -78,6 +81,7 @@ class EncodeBranch:
         destination: Destination | None,
         post: Post,
         open_encoder: OpenEncoder = VideoEncoder,
+        first_part: int = 1,
     ) -> None:
         self._config = config
         self._choice = choice
@@ -92,7 +96,8 @@ class EncodeBranch:
             encoder_options(config, choice.codec),
             config.encoder.gop_frames,
             destination,
-            PacketFile(destination) if destination else None,
+            PacketFile(destination, first_part) if destination else None,
+            first_part,
             open_encoder,
         )
         self._coding = Coding(plan, self._bitrate, self._settle_encoded, self._tell)
@@ -143,6 +148,11 @@ class EncodeBranch:
     def in_flight(self) -> int:
         """Return how many frames wait for or are inside the encoder."""
         return 0 if self._ended.is_set() else self._admission.in_flight
+
+    @property
+    def next_part(self) -> int:
+        """Return the part of the destination that a branch which follows this one in the run begins with."""
+        return self._coding.next_part
 
     def set_iframe_guard(self, rule: IframeGuard) -> None:
         """Put another rule into force, with the next packet."""
@@ -241,7 +251,7 @@ class EncodeBranch:
             parts.append(f"{encoder.rc} {self._bitrate.full_bits_per_s / 1000:.0f} kbit/s")
         held = self._coding.held_frames
         if held is not None:
-            parts.append(_held_text(held, self._config.nvenc_queue_depth))
+            parts.append(_held_text(held, self._config))
         return ", ".join(part for part in parts if part)
 
 
@@ -252,11 +262,15 @@ def _bitrate_control(config: VeoConfig, post: Post) -> BitrateControl | None:
     return BitrateControl(bits_per_s, VBV_MS[config.encoder.tune], config.iframe_guard, post)
 
 
-def _held_text(held: int, depth: int) -> str:
+def _held_text(held: int, config: VeoConfig) -> str:
     if held == 1:
         return "gives each frame out at once"
-    text = f"holds {held} frames ({held - 1} × the frame interval of delay)"
-    return text if held <= depth else f"{text}, more than nvenc_queue_depth {depth}, so it is fed beyond it"
+    text = f"holds {held} frames ({held - 1} × the frame interval of delay"
+    if held > config.nvenc_queue_depth:
+        text += f", more than nvenc_queue_depth {config.nvenc_queue_depth}, so it is fed beyond it"
+    if config.encoder.tune == "hq":
+        text += "; tune ll or ull without b_frames and lookahead takes it away"
+    return f"{text})"
 
 
 def _row(

@@ -63,6 +63,9 @@ class PacketFile:
     Args:
         destination: where to. part: which part of it, from 1.
 
+    Attributes:
+        path: the file. has_packets: whether anything was written into it.
+
     Raises:
         InvalidInputError: the file exists.
         EngineError: it cannot be made.
@@ -72,7 +75,7 @@ class PacketFile:
         self.path = destination.part(part)
         self._destination = destination
         self._container: av.container.OutputContainer | None = None
-        self._has_packets = False
+        self.has_packets = False
         try:
             self._file = _WholeWrites(self.path)
         except FileExistsError:
@@ -109,7 +112,7 @@ class PacketFile:
             # Nothing more goes into a file that refused a write; PyAV leaves the end off where the file is closed.
             self._file.close()
             raise
-        self._has_packets = True
+        self.has_packets = True
 
     def close(self) -> None:
         """Finish the file; one that never got a packet is removed. Without effect when closed already.
@@ -123,6 +126,6 @@ class PacketFile:
                 container.close()
         finally:
             self._file.close()
-            if not self._has_packets:
+            if not self.has_packets:
                 with contextlib.suppress(FileNotFoundError):
                     self.path.unlink()

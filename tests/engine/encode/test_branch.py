@@ -201,6 +201,16 @@ def test_an_encoder_that_holds_more_than_the_queue_is_not_starved() -> None:
     offer_with_room(branch, 40)
     assert branch.close(60) == (40, 0, 0, False)
     assert states(told)[-1].holds_frames == 9
+    assert "fed beyond it" in states(told)[-1].description
+
+
+def test_three_frames_held_are_called_three_frames_and_the_cure_is_named() -> None:
+    told: Told = []
+    branch = EncodeBranch(config_of(tune="hq"), STUB, None, told.append, StubEncoder(held=3).open)
+    offer_with_room(branch, 40)
+    assert branch.close(60) == (40, 0, 0, False)
+    assert states(told)[-1].holds_frames == 3
+    assert "holds 3 frames (2 × the frame interval of delay; tune ll or ull" in states(told)[-1].description
 
 
 def test_a_picture_is_let_go_of_once_the_encoder_has_it() -> None:
@@ -256,6 +266,17 @@ def test_another_picture_size_goes_on_in_a_part_of_its_own(tmp_path: Path) -> No
     assert "libx264 codes 160×96 of 161×96" in notice
 
 
+def test_a_branch_that_follows_another_in_a_run_goes_on_in_the_next_part(tmp_path: Path) -> None:
+    destination, part = str(tmp_path / "clip.ts"), 1
+    for count in (10, 0, 10):
+        branch = open_encode_branch(config_of(), destination, lambda _: None, first_part=part)
+        offer_with_room(branch, count)
+        branch.close(60)
+        part = branch.next_part
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["clip.part2.ts", "clip.ts"]
+    assert part == 3
+
+
 def test_a_full_disk_ends_the_branch_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_file: PacketFile, _packet: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -287,7 +308,7 @@ def test_what_cannot_be_done_is_said_before_anything_runs(
             config_of(**keys),
             str(tmp_path / name) if name else "",
             lambda _: None,
-            lambda codec, _: "" if codec == "libx264" else "no device",
+            trial=lambda codec, _: "" if codec == "libx264" else "no device",
         )
     assert (tmp_path / "kept.mp4").read_bytes() == b"kept"
 
