@@ -79,10 +79,6 @@ class CommandBuffers:
         """End recording."""
         check(self._device.functions.vkEndCommandBuffer(buffer), "vkEndCommandBuffer")
 
-    def start_picture(self) -> None:
-        """Forget what a picture used that was never submitted."""
-        self._used.clear()
-
     def find(self, write: Callable[..., None], *what: Hashable) -> Handle:
         """Return a command buffer that holds what `write(buffer, *what)` records: one from before where one is free.
 
@@ -92,16 +88,18 @@ class CommandBuffers:
         key = (write, *what)
         copies = self._recorded.pop(key, None) or []
         self._recorded[key] = copies
-        free = next((each for each in copies if self._is_free(each)), None)
-        if free is None:
-            free = self._record(write, what)
-            copies.append(free)
+        for recorded in copies:
+            if self._is_free(recorded):
+                break
+        else:
+            recorded = self._record(write, what)
+            copies.append(recorded)
             self._count += 1
-        self._used.append(free)
-        return free.buffer
+        self._used.append(recorded)
+        return recorded.buffer
 
     def submitted(self, submission: Submission) -> None:
-        """Take note that what was found since `start_picture` is part of this submission."""
+        """Take note that what was found since the last submission is part of this one."""
         for recorded in self._used:
             recorded.submission = submission
         self._used.clear()

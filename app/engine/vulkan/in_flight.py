@@ -72,10 +72,10 @@ class FrameContext:
             pSignalSemaphores=self.signals,
         )
 
-    def start(self) -> None:
-        """Begin a picture: no command buffer is to be submitted yet."""
+    def start(self, frames: Sequence[Frame]) -> None:
+        """Begin a picture with these new frames: no command buffer is to be submitted yet."""
         self.submit_info.commandBufferCount = 0
-        self.frames, self.shown, self.made = (), (), ()
+        self.frames, self.shown, self.made = frames, (), ()
 
     def add(self, command_buffer: Handle) -> None:
         """Submit this command buffer too, after those added before."""

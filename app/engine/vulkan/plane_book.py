@@ -63,14 +63,18 @@ class PlaneBook:
         self.shown = self.earlier = self.later
         self.keep(serial)
 
-    def keep(self, serial: int) -> None:
-        """Take note that a picture shows what the tile has."""
+    def keep(self, serial: int) -> int | None:
+        """Return the set that a picture shows, and take note that it is read."""
         if self.shown is not None:
             self._last_read[self.shown] = serial
+        return self.shown
 
     def _write(self, sets: Sequence[int], serial: int) -> int:
         """Return the set read longest ago among those that hold nothing needed later."""
-        free = [each for each in sets if each not in (self.earlier, self.later)]
-        chosen = min(free, key=self._last_read.__getitem__)
-        self._last_read[chosen] = serial
+        needed, last_read = (self.earlier, self.later), self._last_read
+        chosen, longest_ago = -1, serial
+        for each in sets:
+            if last_read[each] < longest_ago and each not in needed:
+                chosen, longest_ago = each, last_read[each]
+        last_read[chosen] = serial
         return chosen

@@ -139,21 +139,21 @@ class Renderer:
         the thread worked, not what it waited, so that a busy machine or a second of sleep in the driver is no cost.
         """
         context.cpu_start_ns = time.thread_time_ns()
-        self._start(context)
-        context.frames = frames
-        tiles, serial = self._tiles, self._serial
-        changes = [(frame, tiles[frame.source_index].take(frame, serial)) for frame in frames]
-        for tile in tiles:
-            tile.keep(serial)
-        context.shown = tuple([tile.shown for tile in tiles])
+        context.start(frames)
+        tiles, serial, made = self._tiles, self._serial, []
         if not self._reuses:
             self._open(context)
         self._add(context, self._stamps.write_start, context.index)
-        for frame, (load, _) in changes:
+        for frame in frames:
+            tile = tiles[frame.source_index]
+            load, make = tile.take(frame, serial)
             if load is not None:
-                tile, revision = tiles[frame.source_index], tiles[frame.source_index].slot_revision(load.slot)
-                self._add(context, _write_load, tile, *load, revision)
-        self._add_made(context, [(frame, made) for frame, (_, made) in changes if made is not None])
+                self._add(context, _write_load, tile, *load, tile.slot_revision(load.slot))
+            if make is not None:
+                made.append((frame, make))
+        if made:
+            self._add_made(context, made)
+        context.shown = tuple([tile.keep(serial) for tile in tiles])
         self._add_drawing(context, target)
         self._add(context, self._stamps.write_end, context.index)
 
@@ -204,7 +204,7 @@ class Renderer:
 
     def begin(self, context: FrameContext) -> Handle:
         """Begin the context's command buffer and return it, for work that is no picture of tiles; `queue` follows."""
-        self._start(context)
+        context.start(())
         self._open(context)
         return context.command_buffer
 
@@ -256,10 +256,6 @@ class Renderer:
 
     # --- parts of a picture -------------------------------------------------------------------------------------------
 
-    def _start(self, context: FrameContext) -> None:
-        context.start()
-        self._commands.start_picture()
-
     def _open(self, context: FrameContext) -> None:
         """Begin to record anew, and submit it after the parts added before."""
         self._commands.begin(context.command_buffer, once=True)
@@ -280,8 +276,6 @@ class Renderer:
 
     def _add_made(self, context: FrameContext, made: Sequence[tuple[Frame, MadeUp]]) -> None:
         """Add the making of pictures: recorded anew always, since each has a phase of its own."""
-        if not made:
-            return
         context.made = [(frame, self._tiles[frame.source_index]) for frame, _ in made]
         opened = not context.is_open
         if opened:

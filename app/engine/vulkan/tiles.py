@@ -81,11 +81,8 @@ class MadeUp(NamedTuple):
     plane_set: int
 
 
-class Change(NamedTuple):
-    """What is to be done on the GPU so that a tile shows a new frame; None for what is not needed."""
-
-    load: Load | None = None
-    made: MadeUp | None = None
+Change = tuple[Load | None, MadeUp | None]
+"""What is to be done on the GPU so that a tile shows a new frame; None for what is not needed."""
 
 
 class Tile:
@@ -121,11 +118,6 @@ class Tile:
         """Return the format prepared for, None before the first `prepare`."""
         return self._planes.picture_format if self._planes is not None else None
 
-    @property
-    def shown(self) -> int | None:
-        """Return the plane set that the tile shows, None before its first picture."""
-        return self._book.shown
-
     def prepare(self, picture_format: PictureFormat, slots: int) -> None:
         """Make staging ring and plane sets of a format in place of those before; the device must be idle."""
         self.close()
@@ -158,12 +150,13 @@ class Tile:
         """
         if frame.interpolation is not None:
             return self._take_interpolated(frame, frame.interpolation, serial)
-        if self._is_loaded(frame):
-            self._ahead = None
+        if self._ahead is None:
+            return Load(frame.slot, self._book.show_new(serial)), None
+        is_loaded, self._ahead = self._is_loaded(frame), None
+        if is_loaded:
             self._book.show_later(serial)
-            return Change()
-        self._ahead = None
-        return Change(Load(frame.slot, self._book.show_new(serial)))
+            return None, None
+        return Load(frame.slot, self._book.show_new(serial)), None
 
     def take_notice(self) -> str:
         """Return why pictures are not made up, once for each format, else "". From any thread."""
@@ -189,9 +182,9 @@ class Tile:
                 self._notices.append(f"pictures are not made up, the one before is shown again: {reason}")
         return self._interpolator
 
-    def keep(self, serial: int) -> None:
-        """Take note that picture `serial` shows what the tile has."""
-        self._book.keep(serial)
+    def keep(self, serial: int) -> int | None:
+        """Return the plane set that picture `serial` shows, None before the tile's first; it is in use until then."""
+        return self._book.keep(serial)
 
     def forget_placements(self) -> None:
         """Drop the cached placements of target sizes that are gone."""
@@ -267,7 +260,7 @@ class Tile:
     def _take_interpolated(self, frame: Frame, order: Interpolation, serial: int) -> Change:
         if self.make_interpolator() is None:
             frame.flags &= ~FLAG_INTERPOLATED
-            return Change()
+            return None, None
         load, book, later = None, self._book, order.next_frame
         if not self._is_loaded(later):
             load = Load(later.slot, book.load_later(serial))
@@ -275,10 +268,10 @@ class Tile:
         if book.earlier is None or book.later is None:
             frame.flags &= ~FLAG_INTERPOLATED
             book.show_early(serial)
-            return Change(load)
+            return load, None
         pair = (book.earlier, book.later)
         kind: InterpolationKind = "motion" if order.kind == "motion" else "blend"
-        return Change(load, MadeUp(*pair, order.phase, kind, book.show_made(serial)))
+        return load, MadeUp(*pair, order.phase, kind, book.show_made(serial))
 
     def _new_interpolator(self, planes: PlaneSets) -> Interpolator:
         book = self._book
