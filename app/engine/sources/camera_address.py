@@ -130,6 +130,10 @@ def _check_device(path: Path) -> None:
         raise SourceError(f"{path}: {error}; check the path and its permissions") from None
     if not stat.S_ISCHR(status.st_mode):
         raise SourceError(f"{path}: this is no device; {_cameras_here()}")
+    _check_access(path)
+
+
+def _check_access(path: Path) -> None:
     if not os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         join = f"sudo usermod -aG {_group_name(path)} $USER"
         raise SourceError(f"{path}: this user may not open it; join its group with: {join}, and log in again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import time
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
@@ -27,7 +28,7 @@ from app.core.errors import SourceError
 from app.engine.sources.hardware_decoding import open_container
 from app.engine.sources.media_address import Cures, plain_reason
 
-OPEN_TIMEOUT_S: Final = 10.0
+OPEN_TIMEOUT_S: Final = 6.0
 """For connecting, and again for learning what the stream is."""
 
 READ_TIMEOUT_S: Final = 5.0
@@ -39,13 +40,12 @@ FILM_READ_TIMEOUT_S: Final = 15.0
 _DATAGRAMS: Final = ("udp", "rtp")
 # Longest look at a stream before it is believed to be known; FFmpeg's own 5 s are a long wait before a picture.
 _ANALYSE_US: Final = 3_000_000
-_USER: Final = "the server refuses this user ({reason}); give USER:PASSWORD@ before the host"
 # The first that fits: the last HTTP error is the class of them all.
 _ANSWERS: Final[dict[type[FFmpegError], str]] = {
     ProtocolNotFoundError: "this FFmpeg is built without {protocol}; have the stream sent by another protocol",
-    HTTPUnauthorizedError: _USER,
-    HTTPForbiddenError: _USER,
-    HTTPNotFoundError: "the server has nothing at this path ({reason}); check the path",
+    HTTPUnauthorizedError: "the server wants a user, or another one (401); give USER:PASSWORD@ before the host",
+    HTTPForbiddenError: "the server does not let this user see it (403); give another USER:PASSWORD@ before the host",
+    HTTPNotFoundError: "the server has nothing at this path (404); check the path",
     HTTPError: "the server answers with an error ({reason}); check the address, or try later",
     InvalidDataError: "what comes is no video that FFmpeg can read ({reason}); {check}",
 }
@@ -94,6 +94,7 @@ class NetworkAddress:
             SourceError: nobody answers, the answer is a refusal, or it is no video.
             NoHardwareError: not with `hwaccel`.
         """
+        asked_s = time.monotonic()
         try:
             return open_container(
                 self.spec.url,
@@ -102,7 +103,9 @@ class NetworkAddress:
                 timeout_s=(self.open_timeout_s, self._read_timeout_s),
             )
         except FFmpegError as error:
-            raise SourceError(f"{self.name}: {self._failure(error)}") from error
+            # Some protocols (RTSP) put their own error in the place of FFmpeg's when a wait is cut off.
+            cut_off = isinstance(error, ExitError) or time.monotonic() - asked_s >= self.open_timeout_s
+            raise SourceError(f"{self.name}: {self._silence() if cut_off else self._failure(error)}") from error
 
     def options(self) -> dict[str, str]:
         """Return FFmpeg's options for this protocol; those it does not know it leaves alone."""
@@ -137,7 +140,7 @@ class NetworkAddress:
         for kind, sentence in _ANSWERS.items():
             if isinstance(error, kind):
                 return sentence.format(reason=plain_reason(error), check=self._check, protocol=self.spec.protocol)
-        return self._silence() if isinstance(error, ExitError) else self._no_connection(error)
+        return self._no_connection(error)
 
     def _silence(self) -> str:
         if self.spec.protocol in _DATAGRAMS:

@@ -87,11 +87,13 @@ def silent_server(greeting: bytes = b"") -> Iterator[int]:
 
         thread = threading.Thread(target=accept)
         thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for connection in connections:
-            connection.close()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for connection in connections:
+                connection.close()
 
 
 class _QuietHandler(http.server.SimpleHTTPRequestHandler):
@@ -107,6 +109,8 @@ def web_server(folder: Path) -> Iterator[int]:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()

@@ -104,7 +104,7 @@ def test_a_file_that_this_user_may_not_read(tmp_path: Path) -> None:
         Path(folder).chmod(0o755)
         path = made.rename(Path(folder) / made.name)
         path.chmod(0)
-        with _as_a_user():
+        with as_a_user():
             assert "this user may not read it" in refusal(path)
 
 
@@ -122,7 +122,7 @@ def test_a_colon_in_a_file_name_is_no_protocol(tmp_path: Path, monkeypatch: pyte
 
 
 @contextmanager
-def _as_a_user() -> Iterator[None]:
+def as_a_user() -> Iterator[None]:
     """Give up root for a moment, which may read everything; any other user stays what they are."""
     was_root = os.geteuid() == 0
     if was_root:
