@@ -5,75 +5,17 @@ Bounds, step, unit and choices come from the option table, never from here. `sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from decimal import Decimal
+import math
 from typing import Any, Final
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QSizePolicy,
-    QSlider,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QWidget
 
 from app.config.options import Kind, Option
+from widgets.option_control import OptionControl, bounds, make_int_spin, make_number_spin, make_slider, silent
+from widgets.table_control import TableControl
+from widgets.text_controls import NumberListControl, TextControl
 
-_SPIN_WIDTH_PX: Final = 98
 _NS_PER_CYCLE_AT_1_MHZ: Final = 1000.0
-
-
-class WheelGuard(QObject):
-    """Keeps the wheel for scrolling the panel, unless the control has the focus: no value changes in passing."""
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Let a wheel turn over an unfocused control go to the panel."""
-        if event.type() is QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
-            event.ignore()
-            return True
-        return super().eventFilter(watched, event)
-
-
-class OptionControl(QWidget):
-    """Base of the controls.
-
-    Signals:
-        edited(value): the person set this value.
-    """
-
-    edited = Signal(object)
-
-    def __init__(self, row: Option, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.row = row
-        self._guard = WheelGuard(self)
-        self._line = QHBoxLayout(self)
-        self._line.setContentsMargins(0, 0, 0, 0)
-        self._line.setSpacing(6)
-
-    def show_value(self, value: Any) -> None:
-        """Show a value of the option."""
-        raise NotImplementedError
-
-    def inputs(self) -> list[QWidget]:
-        """Return the widgets that take the keyboard, in order."""
-        kinds = (QSlider, QSpinBox, QDoubleSpinBox, QComboBox, QCheckBox)
-        return [widget for widget in self.findChildren(QWidget) if isinstance(widget, kinds)]
-
-    def guard(self) -> None:
-        """Name the inputs after the option and protect them from a passing wheel."""
-        for widget in self.inputs():
-            widget.installEventFilter(self._guard)
-            widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            if not widget.accessibleName():
-                widget.setAccessibleName(f"{self.row.key}, {self.row.unit}" if self.row.unit else self.row.key)
 
 
 class SwitchControl(OptionControl):
@@ -84,11 +26,11 @@ class SwitchControl(OptionControl):
         self.box = QCheckBox()
         self._line.addWidget(self.box)
         self._line.addStretch(1)
-        self.box.toggled.connect(self.edited)
+        self.box.toggled.connect(self.edited.emit)
 
     def show_value(self, value: Any) -> None:
         """Show on or off."""
-        with _silent(self.box):
+        with silent(self.box):
             self.box.setChecked(value)
 
 
@@ -118,9 +60,9 @@ class IntegerControl(OptionControl):
 
     def __init__(self, row: Option, parent: QWidget | None = None) -> None:
         super().__init__(row, parent)
-        low, high = _bounds(row)
-        self.slider = _slider(int(low), int(high))
-        self.spin = _int_spin(row)
+        low, high = bounds(row)
+        self.slider = make_slider(int(low), int(high))
+        self.spin = make_int_spin(row)
         self._line.addWidget(self.slider, 1)
         self._line.addWidget(self.spin)
         self.slider.valueChanged.connect(self.spin.setValue)
@@ -128,7 +70,7 @@ class IntegerControl(OptionControl):
 
     def show_value(self, value: Any) -> None:
         """Show a whole number."""
-        with _silent(self.slider, self.spin):
+        with silent(self.slider, self.spin):
             self.slider.setValue(value)
             self.spin.setValue(value)
 
@@ -142,10 +84,10 @@ class NumberControl(OptionControl):
 
     def __init__(self, row: Option, parent: QWidget | None = None) -> None:
         super().__init__(row, parent)
-        low, high = _bounds(row)
+        low, high = bounds(row)
         self._low, self._step = low, row.step or 1.0
-        self.slider = _slider(0, round((high - low) / self._step))
-        self.spin = _number_spin(row, low, high, self._step)
+        self.slider = make_slider(0, round((high - low) / self._step))
+        self.spin = make_number_spin(row, low, high, self._step)
         self._line.addWidget(self.slider, 1)
         self._line.addWidget(self.spin)
         self.slider.valueChanged.connect(self._slide)
@@ -153,7 +95,7 @@ class NumberControl(OptionControl):
 
     def show_value(self, value: Any) -> None:
         """Show a number."""
-        with _silent(self.slider, self.spin):
+        with silent(self.slider, self.spin):
             self.slider.setValue(round((value - self._low) / self._step))
             self.spin.setValue(value)
 
@@ -172,7 +114,8 @@ class NullableIntegerControl(OptionControl):
     def __init__(self, row: Option, parent: QWidget | None = None) -> None:
         super().__init__(row, parent)
         self.box = QCheckBox("set")
-        self.spin = _int_spin(row)
+        self.spin = make_int_spin(row)
+        self.spin.setValue(first_value(row))
         self._line.addWidget(self.box)
         self._line.addStretch(1)
         self._line.addWidget(self.spin)
@@ -182,7 +125,7 @@ class NullableIntegerControl(OptionControl):
 
     def show_value(self, value: Any) -> None:
         """Show a whole number, or that there is none."""
-        with _silent(self.box, self.spin):
+        with silent(self.box, self.spin):
             self.box.setChecked(value is not None)
             self.spin.setEnabled(value is not None)
             if value is not None:
@@ -200,7 +143,7 @@ class RangeControl(OptionControl):
     def __init__(self, row: Option, parent: QWidget | None = None) -> None:
         super().__init__(row, parent)
         self.box = QCheckBox("lock")
-        self.low, self.high = _int_spin(row), _int_spin(row)
+        self.low, self.high = make_int_spin(row), make_int_spin(row)
         self.high.setValue(self.high.maximum())  # a new lock begins as no restriction, not as the lowest clock there is
         self.low.setAccessibleName(f"{row.key}, lowest, {row.unit}")
         self.high.setAccessibleName(f"{row.key}, highest, {row.unit}")
@@ -215,7 +158,7 @@ class RangeControl(OptionControl):
 
     def show_value(self, value: Any) -> None:
         """Show a pair, or that there is none."""
-        with _silent(self.box, self.low, self.high):
+        with silent(self.box, self.low, self.high):
             self.box.setChecked(value is not None)
             self.low.setEnabled(value is not None)
             self.high.setEnabled(value is not None)
@@ -239,7 +182,7 @@ class FieldsControl(OptionControl):
         super().__init__(row, parent)
         self.box = QCheckBox("set")
         self._clock_mhz: float | None = None
-        self.spins = {name: _int_spin(row) for name in row.fields}
+        self.spins = {name: make_int_spin(row) for name in row.fields}
         self.times = {name: QLabel() for name in row.fields}
         self.clock = QLabel()
         self.clock.setWordWrap(True)
@@ -259,7 +202,7 @@ class FieldsControl(OptionControl):
 
     def show_value(self, value: Any) -> None:
         """Show the counts, or that there are none."""
-        with _silent(self.box, *self.spins.values()):
+        with silent(self.box, *self.spins.values()):
             self.box.setChecked(value is not None)
             for name, spin in self.spins.items():
                 spin.setEnabled(value is not None)
@@ -296,6 +239,14 @@ def clock_text(clock_mhz: float | None) -> str:
     return f"at the present memory clock, {clock_mhz:.0f} MHz"
 
 
+def first_value(row: Option) -> int:
+    """Return what a number that was none begins as: the middle of its range, by ratio where it spans decades."""
+    low, high = bounds(row)
+    middle = math.sqrt(low * high) if low > 0 else (low + high) / 2
+    step = row.step or 1
+    return int(math.floor(middle / step) * step)
+
+
 def make_control(row: Option, parent: QWidget | None = None) -> OptionControl:
     """Return the control for an option.
 
@@ -308,6 +259,7 @@ def make_control(row: Option, parent: QWidget | None = None) -> OptionControl:
         control = _CONTROLS[row.kind](row, parent)
     else:
         raise ValueError(f"{row.key}: no control shows an option of kind {row.kind}")
+    control.show_value(row.default)
     control.guard()
     return control
 
@@ -319,54 +271,7 @@ _CONTROLS: Final[dict[Kind, type[OptionControl]]] = {
     Kind.NUMBER: NumberControl,
     Kind.RANGE: RangeControl,
     Kind.FIELDS: FieldsControl,
+    Kind.TABLE: TableControl,
+    Kind.INT_LIST: NumberListControl,
+    Kind.TEXT: TextControl,
 }
-
-
-@contextmanager
-def _silent(*widgets: QWidget) -> Iterator[None]:
-    with ExitStack() as stack:
-        for widget in widgets:
-            stack.enter_context(QSignalBlocker(widget))
-        yield
-
-
-def _bounds(row: Option) -> tuple[float, float]:
-    if row.minimum is None or row.maximum is None:
-        raise ValueError(f"{row.key}: a number without bounds has no slider")
-    return row.minimum, row.maximum
-
-
-def _slider(low: int, high: int) -> QSlider:
-    slider = QSlider(Qt.Orientation.Horizontal)
-    slider.setRange(low, high)
-    slider.setPageStep(max(1, (high - low) // 20))
-    slider.setSingleStep(max(1, (high - low) // 500))
-    slider.setMinimumWidth(60)
-    return slider
-
-
-def _int_spin(row: Option) -> QSpinBox:
-    low, high = _bounds(row)
-    spin = QSpinBox()
-    spin.setRange(int(low), int(high))
-    spin.setSingleStep(int(row.step or 1))
-    _dress(spin, row)
-    return spin
-
-
-def _number_spin(row: Option, low: float, high: float, step: float) -> QDoubleSpinBox:
-    spin = QDoubleSpinBox()
-    exponent = Decimal(str(step)).as_tuple().exponent
-    spin.setDecimals(max(0, -exponent if isinstance(exponent, int) else 0) + 1)
-    spin.setRange(low, high)
-    spin.setSingleStep(step)
-    _dress(spin, row)
-    return spin
-
-
-def _dress(spin: QSpinBox | QDoubleSpinBox, row: Option) -> None:
-    spin.setSuffix(f" {row.unit}" if row.unit else "")
-    # A value is taken when it is complete (Enter, focus leaves, arrow), not at every digit: "120" is no "1" before.
-    spin.setKeyboardTracking(False)
-    spin.setFixedWidth(_SPIN_WIDTH_PX)
-    spin.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

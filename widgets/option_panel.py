@@ -1,8 +1,8 @@
-"""All controls, generated from the option table: groups, notices, and a search that narrows them."""
+"""All controls, generated from the option table: groups that open and close, and a search that finds in all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QVBoxLayou
 
 from app.config.options import Group, Option
 from widgets.icons import icon
+from widgets.option_group import OptionGroup
 from widgets.option_row import OptionRow
 
 _LEAST_WIDTH_PX: Final = 290
@@ -25,30 +26,61 @@ class OptionPanel(QWidget):
 
     Signals:
         edited(key, value): the person set a value.
+        restart_requested(): the engine is to be started anew.
     """
 
     edited = Signal(str, object)
+    restart_requested = Signal()
 
     def __init__(self, options: Sequence[Option], notices: Mapping[Group, str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.rows = {row.key: OptionRow(row) for row in options}
         self.search = QLineEdit()
-        self._headings: dict[Group, list[QWidget]] = {}
+        self.groups = {group: self._make_group(group, notices) for group in _groups_of(options)}
+        self._values: Mapping[str, Any] = {}
         self._nothing = QLabel("No option matches; clear the search with Esc.")
-        self._lay_out(notices)
+        self._lay_out()
         self.search.textChanged.connect(self._filter)
         self._ink()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Follow the palette."""
         super().changeEvent(event)
-        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_headings"):
+        if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_nothing"):
             self._ink()
 
     def show_values(self, values: Mapping[str, Any], loaded: Mapping[str, Any]) -> None:
         """Show the values of every option, and the loaded preset's."""
+        if values != self._values:
+            self._values = values
+            for row in self.rows.values():
+                row.show_refusal("")  # a rule between options may hold now
         for key, row in self.rows.items():
             row.show_value(values[key], loaded[key])
+        for group in self.groups.values():
+            group.show_summary()
+
+    def show_refusal(self, key: str, text: str) -> None:
+        """Show beside an option why its edit was not taken."""
+        if key in self.rows:
+            self.rows[key].show_refusal(text)
+
+    def offer_restart(self, keys: Iterable[str]) -> None:
+        """Offer to start the engine anew beside each of these options, and beside no other."""
+        wanted = set(keys)
+        for key, row in self.rows.items():
+            row.offer_restart(key in wanted)
+
+    @property
+    def closed_groups(self) -> list[Group]:
+        """The groups of which only the heading is shown."""
+        return [group for group, widget in self.groups.items() if not widget.is_open]
+
+    def close_groups(self, closed: Iterable[Group]) -> None:
+        """Show only the headings of these groups, and the rows of all others."""
+        wanted = set(closed)
+        for group, widget in self.groups.items():
+            widget.set_open(group not in wanted)
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Show when each of these changes acts."""
@@ -74,15 +106,17 @@ class OptionPanel(QWidget):
             row.reset.setIcon(arrow)
 
     def _filter(self, text: str) -> None:
-        for row in self.rows.values():
-            row.setVisible(row.matches(text))
-        for group, widgets in self._headings.items():
-            shown = any(row.matches(text) for row in self.rows.values() if row.row.group is group)
-            for widget in widgets:
-                widget.setVisible(shown)
-        self._nothing.setVisible(not any(row.matches(text) for row in self.rows.values()))
+        found = [group.search(text) for group in self.groups.values()]
+        self._nothing.setVisible(not any(found))
 
-    def _lay_out(self, notices: Mapping[Group, str]) -> None:
+    def _make_group(self, group: Group, notices: Mapping[Group, str]) -> OptionGroup:
+        rows = [row for row in self.rows.values() if row.row.group is group]
+        for row in rows:
+            row.edited.connect(self.edited)
+            row.restart_requested.connect(self.restart_requested)
+        return OptionGroup(group, rows, notices.get(group, ""))
+
+    def _lay_out(self) -> None:
         self.search.setPlaceholderText("Search options…")
         self.search.setClearButtonEnabled(True)
         self.search.setAccessibleName("Search options")
@@ -90,16 +124,8 @@ class OptionPanel(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 2, 0, 4)
         column.setSpacing(3)
-        for group in dict.fromkeys(row.row.group for row in self.rows.values()):
-            self._headings[group] = [_heading(group.value)]
-            if group in notices:
-                self._headings[group].append(_notice(notices[group]))
-            for widget in self._headings[group]:
-                column.addWidget(widget)
-            for row in self.rows.values():
-                if row.row.group is group:
-                    column.addWidget(row)
-                    row.edited.connect(self.edited)
+        for group in self.groups.values():
+            column.addWidget(group)
         self._nothing.setVisible(False)
         self._nothing.setContentsMargins(8, 8, 8, 8)
         column.addWidget(self._nothing)
@@ -110,20 +136,8 @@ class OptionPanel(QWidget):
         layout.addWidget(_scrolled(content), 1)
 
 
-def _heading(text: str) -> QLabel:
-    label = QLabel(text)
-    font = label.font()
-    font.setBold(True)
-    label.setFont(font)
-    label.setContentsMargins(4, 6, 0, 0)
-    return label
-
-
-def _notice(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setWordWrap(True)
-    label.setContentsMargins(8, 0, 8, 2)
-    return label
+def _groups_of(options: Sequence[Option]) -> list[Group]:
+    return list(dict.fromkeys(row.group for row in options))
 
 
 def _scrolled(content: QWidget) -> QScrollArea:

@@ -6,9 +6,9 @@ import html
 from typing import Any, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
-from app.config.options import Kind, Option
+from app.config.options import SECTIONS, Kind, Option
 from widgets.option_controls import make_control
 from widgets.option_text import option_tip, option_value_text
 from widgets.theme import muted_colour, warning_colour
@@ -21,30 +21,54 @@ class OptionRow(QWidget):
 
     Signals:
         edited(key, value): the person set a value, or took the loaded one back.
+        restart_requested(): the engine is to be started anew, so that the value acts.
     """
 
     edited = Signal(str, object)
+    restart_requested = Signal()
 
     def __init__(self, row: Option, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.row = row
         self.control = make_control(row)
-        self.name = QLabel(row.key)
+        self.name = QLabel(row.label)
         self.reset = QToolButton()
         self.notes = QLabel()
+        self.restart = QPushButton("Restart now")
         self._value: Any = row.default
         self._loaded: Any = row.default
-        self._effect = self._actual = self._advice = ""
+        self._effect = self._actual = self._advice = self._refusal = ""
         self._build()
         self.control.edited.connect(lambda value: self.edited.emit(row.key, value))
-        self.reset.clicked.connect(lambda: self.edited.emit(row.key, self._loaded))
+        self.reset.clicked.connect(self._take_back)
+        self.restart.clicked.connect(self.restart_requested)
         self._show_state()
 
+    @property
+    def value(self) -> Any:
+        """The value that holds."""
+        return self._value
+
     def show_value(self, value: Any, loaded: Any) -> None:
-        """Show the present value, and the loaded preset's for comparison."""
-        self._value, self._loaded = value, loaded
-        self.control.show_value(value)
-        self._show_state()
+        """Show the present value, and the loaded preset's for comparison; a draft goes with a new value only."""
+        is_new = value != self._value
+        if (is_new or loaded != self._loaded or self._refusal) and not (self._has_draft and not is_new):
+            self.control.show_value(value)
+        if is_new:
+            self._refusal = ""
+        if is_new or loaded != self._loaded:
+            self._value, self._loaded = value, loaded
+            self._show_state()
+
+    def show_refusal(self, text: str) -> None:
+        """Show why the last edit was not taken, as a sentence; "" takes it away."""
+        if text != self._refusal and not (self._has_draft and not text):
+            self._refusal = text
+            self._show_state()
+
+    def offer_restart(self, offered: bool) -> None:
+        """Offer to start the engine anew, or no longer."""
+        self.restart.setVisible(offered)
 
     def show_effect(self, text: str) -> None:
         """Show when the last change acts, as the engine said; "" takes it away."""
@@ -67,8 +91,9 @@ class OptionRow(QWidget):
         return bool(self._value != self._loaded)
 
     def matches(self, text: str) -> bool:
-        """Tell whether a search text is in the key, the meaning or the unit; every word must be."""
-        haystack = f"{self.row.key} {self.row.meaning} {self.row.unit} {self.row.group}".lower()
+        """Tell whether a search text is in key, meaning, unit, group or section; every word must be."""
+        section = SECTIONS[self.row.section].meaning if self.row.section else ""
+        haystack = f"{self.row.key} {self.row.meaning} {self.row.unit} {self.row.group} {section}".lower()
         return all(word in haystack for word in text.lower().split())
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
@@ -77,14 +102,24 @@ class OptionRow(QWidget):
         if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_advice"):
             self._show_notes()
 
+    @property
+    def _has_draft(self) -> bool:
+        return self.control.keeps_draft and bool(self._refusal)
+
+    def _take_back(self) -> None:
+        self._refusal = ""
+        self.control.show_value(self._value)  # a draft goes, even where the value that holds is the loaded one
+        self._show_state()
+        self.edited.emit(self.row.key, self._loaded)
+
     def _show_state(self) -> None:
         font = self.name.font()
         font.setBold(self.is_changed)
         self.name.setFont(font)
-        self.name.setText(f"{self.row.key} •" if self.is_changed else self.row.key)
-        self.reset.setEnabled(self.is_changed)
+        self.name.setText(f"{self.row.label} •" if self.is_changed else self.row.label)
+        self.reset.setEnabled(self.is_changed or self._has_draft)
         loaded = option_value_text(self.row, self._loaded)
-        self.reset.setToolTip(f"Back to {loaded}, as in the loaded preset" if self.is_changed else "As loaded")
+        self.reset.setToolTip(f"Back to {loaded}, as in the loaded preset" if self.reset.isEnabled() else "As loaded")
         self._show_notes()
 
     def _show_notes(self) -> None:
@@ -99,6 +134,10 @@ class OptionRow(QWidget):
             text += ("<br>" if text else "") + html.escape(self._actual)
         if self._advice:
             text += ("<br>" if text else "") + f'<span style="color:{warning}">⚠ {html.escape(self._advice)}</span>'
+        if self._refusal:
+            kept = "not in force" if self._has_draft else "not taken"
+            refusal = f"✖ {kept}: {self._refusal}"
+            text += ("<br>" if text else "") + f'<span style="color:{warning}">{html.escape(refusal)}</span>'
         self.notes.setText(text)
         self.notes.setVisible(bool(text))
 
@@ -113,15 +152,20 @@ class OptionRow(QWidget):
         self.reset.setAutoRaise(True)
         self.reset.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.reset.setAccessibleName(f"Reset {self.row.key}")
+        self.restart.setToolTip("Start a new engine with the present options; the run begins anew.")
+        self.restart.setAccessibleName(f"Restart the engine so that {self.row.key} acts")
+        self.restart.hide()
         self.notes.setWordWrap(True)
         self.notes.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
         layout = QGridLayout(self)
         layout.setContentsMargins(8, 1, 4, 1)
         layout.setHorizontalSpacing(6)
         layout.setVerticalSpacing(0)
-        top = Qt.AlignmentFlag.AlignTop if self.row.kind is Kind.FIELDS else Qt.AlignmentFlag.AlignVCenter
+        tall = self.row.kind in {Kind.FIELDS, Kind.TABLE}
+        top = Qt.AlignmentFlag.AlignTop if tall else Qt.AlignmentFlag.AlignVCenter
         layout.addWidget(self.name, 0, 0, top)
         layout.addWidget(self.control, 0, 1)
         layout.addWidget(self.reset, 0, 2, top)
         layout.addWidget(self.notes, 1, 0, 1, 2)
+        layout.addWidget(self.restart, 2, 1, Qt.AlignmentFlag.AlignLeft)
         layout.setColumnStretch(1, 1)

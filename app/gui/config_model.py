@@ -40,11 +40,11 @@ class ConfigModel(QObject):
 
     Signals:
         changed(): another configuration or another loaded preset.
-        refused(text): an edit that the configuration's rules do not allow, as a sentence.
+        refused(key, text): an edit that the configuration's rules do not allow, and why, as a sentence.
     """
 
     changed = Signal()
-    refused = Signal(str)
+    refused = Signal(str, str)
 
     def __init__(self, loaded: LoadedPreset, now_s: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class ConfigModel(QObject):
         try:
             config = replace_option(before, key, value)
         except InvalidInputError as error:
-            self.refused.emit(str(error))
+            self.refused.emit(key, str(error))
             self.changed.emit()  # the control shows the value that holds again
             return
         if config != before:

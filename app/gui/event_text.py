@@ -9,11 +9,14 @@ from app.core.clock import NS_PER_S
 from app.core.vocabulary import LOSS_CLASSES, Fate
 from app.ipc.messages import (
     ConfigApplied,
+    EncodeRecords,
+    EncoderState,
     EngineEvent,
     EngineReady,
     EngineStatus,
     FrameCaptured,
     FromEngine,
+    GovernorDecision,
     RunFailed,
     RunFinished,
     SegmentEnded,
@@ -34,11 +37,11 @@ class EventRow(NamedTuple):
 
 
 def event_rows(message: FromEngine) -> list[EventRow]:
-    """Return the entries that a message is worth; none for a status."""
+    """Return the entries that a message is worth; none for a status or encode records."""
     match message:
         case ConfigApplied():
             return [EventRow(message.applied_ns, "info", "config", text) for text in change_texts(message)]
-        case EngineStatus():
+        case EngineStatus() | EncodeRecords():
             return []
         case _:
             return [_single_row(message)]
@@ -46,16 +49,27 @@ def event_rows(message: FromEngine) -> list[EventRow]:
 
 def _single_row(message: FromEngine) -> EventRow:
     match message:
+        case SegmentStarted():
+            return EventRow(message.t0_ns, "info", "segment", f"{_segment(message)} begins: {message.reason}")
+        case SegmentEnded():
+            return EventRow(message.ended_ns, "info", "segment", f"{_segment(message)} ends: {message.reason}")
+        case EngineEvent():
+            return EventRow(message.at_ns, message.severity, message.kind, message.text)
+        case GovernorDecision():
+            return EventRow(message.at_ns, "info", "governor", decision_text(message))
+        case _:
+            return _row_of_now(message)
+
+
+def _row_of_now(message: FromEngine) -> EventRow:
+    match message:
         case EngineReady():
-            row = EventRow(None, "info", "ready", f"{message.source.description}; {sink_text(message.sink)}")
+            sources = " | ".join(source.description for source in (message.source, *message.more_sources))
+            row = EventRow(None, "info", "ready", f"{sources}; {sink_text(message.sink)}")
         case SinkChanged():
             row = EventRow(None, "info", "sink", f"{message.reason}: {sink_text(message.sink)}")
-        case SegmentStarted():
-            row = EventRow(message.t0_ns, "info", "segment", f"segment {message.segment} begins: {message.reason}")
-        case SegmentEnded():
-            row = EventRow(message.ended_ns, "info", "segment", f"segment {message.segment} ends: {message.reason}")
-        case EngineEvent():
-            row = EventRow(message.at_ns, message.severity, message.kind, message.text)
+        case EncoderState():
+            row = EventRow(None, "warning" if message.notice else "info", "encoder", encoder_text(message))
         case FrameCaptured():
             size = f"{message.width}×{message.height}"
             row = EventRow(None, "info", "capture", f"frame {message.frame_id} ({size}) written to {message.path}")
@@ -66,6 +80,11 @@ def _single_row(message: FromEngine) -> EventRow:
         case _:
             raise ValueError(f"{type(message).__name__} is worth no single row")
     return row
+
+
+def _segment(message: SegmentStarted | SegmentEnded) -> str:
+    source = f" of source {message.source_index + 1}" if message.source_index else ""
+    return f"segment {message.segment}{source}"
 
 
 def change_texts(applied: ConfigApplied) -> list[str]:
@@ -86,6 +105,19 @@ def change_label(applied: ConfigApplied) -> str:
     return ", ".join(
         f"{key} {_value(key, old)} → {_value(key, new)}" for key, (old, new) in (shown or applied.changes).items()
     )
+
+
+def decision_text(decision: GovernorDecision) -> str:
+    """Return what a governor did, the rate that holds from then on, and why."""
+    rate = "" if decision.rate_hz is None else f", {decision.rate_hz:.4g} fps from now on"
+    return f"{decision.governor}: {decision.action}{rate} – {decision.reason}"
+
+
+def encoder_text(encoder: EncoderState) -> str:
+    """Return what the encode branch is, where it writes, and what there is to know."""
+    where = f" to {encoder.destination}" if encoder.destination else ""
+    notice = f" – {encoder.notice}" if encoder.notice else ""
+    return f"{encoder.description}{where}{notice}"
 
 
 def sink_text(sink: SinkInfo) -> str:

@@ -47,6 +47,9 @@ NOTICES: Final = {
 SHOWN_OPTIONS: Final = tuple(row for row in OPTIONS if row.acts or row.group is Group.CLOCKS)
 """Options that the engine obeys, and those that are edited and saved only; the rest stays in the file untouched."""
 
+CLOSED_AT_FIRST: Final = (Group.GOVERNORS, Group.ENCODER, Group.ALERTS, Group.SCHEDULING)
+"""Groups of which a window without a memory shows only the heading: they are off, or rarely touched."""
+
 TOP_MARGINS: Final = (4, 4, 4, 2)
 """Around preview and tiles, in pixels; none in full screen."""
 
@@ -72,6 +75,7 @@ class MainWindow(QMainWindow):
         self.tiles = {spec.id: NumberTile(spec.title) for spec in TILES} | {"lost": NumberTile("Lost")}
         self.graphs = GraphStack(GRAPHS, source)
         self.panel = OptionPanel(SHOWN_OPTIONS, NOTICES)
+        self.panel.close_groups(CLOSED_AT_FIRST)
         self.events = ValueTable(("Time", "Kind", "What happened"))
         self.changes = ValueTable(("Option", "Loaded", "Current"))
         self.record = ValueTable(RECORD_HEADINGS)

@@ -296,7 +296,8 @@ class Workbench(QObject):
         self.presenter.add_event(EventRow(None, "error", "failed", text))
         self._prompts.problems("That did not work", "The window and its options are as they were.", text.splitlines())
 
-    def _tell_refusal(self, text: str) -> None:
+    def _tell_refusal(self, key: str, text: str) -> None:
+        self.window.panel.show_refusal(key, text)
         self.window.status.showMessage(text, MESSAGE_MS)
 
     # --- small commands ---

@@ -90,7 +90,8 @@ def test_a_value_outside_its_range_is_refused_in_a_sentence_and_changes_nothing(
 ) -> None:
     with qtbot.waitSignal(model.refused) as refused:
         model.set_option("frame_queue_depth", 0)
-    assert "frame_queue_depth" in refused.args[0]
+    assert refused.args[0] == "frame_queue_depth"
+    assert "1–64 frames" in refused.args[1]
     assert model.edits() == {}
     assert not model.undo_stack.canUndo()
 

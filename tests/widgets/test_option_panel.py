@@ -13,8 +13,10 @@ from app.config.editing import option_value
 from app.config.options import Group
 from app.config.veoconfig import VeoConfig
 from app.gui.main_window import NOTICES, SHOWN_OPTIONS
+from widgets.option_controls import NullableIntegerControl
 from widgets.option_panel import OptionPanel
 from widgets.option_text import option_tip, option_value_text
+from widgets.table_control import TableControl
 
 pytestmark = pytest.mark.x11
 
@@ -30,6 +32,11 @@ def panel(qtbot: QtBot) -> OptionPanel:
     values = {row.key: option_value(defaults, row.key) for row in SHOWN_OPTIONS}
     panel.show_values(values, values)
     return panel
+
+
+def show_unchanged(panel: OptionPanel) -> None:
+    values = {row.key: option_value(VeoConfig(), row.key) for row in SHOWN_OPTIONS}
+    panel.show_values(values, values)
 
 
 def show_changed(panel: OptionPanel, key: str, value: Any) -> None:
@@ -84,11 +91,69 @@ def test_the_search_narrows_to_key_meaning_and_group(panel: OptionPanel, qtbot: 
     assert all(row.isVisible() for row in panel.rows.values())
 
 
+def test_the_search_finds_in_closed_groups_and_leaves_them_closed(panel: OptionPanel) -> None:
+    panel.close_groups([Group.ENCODER, Group.GOVERNORS])
+    assert not panel.rows["encoder.cq"].isVisible()
+    panel.search.setText("constant quality")
+    assert [key for key, row in panel.rows.items() if row.isVisible()] == ["encoder.cq"]
+    panel.search.setText("thermal")
+    assert panel.rows["thermal_guard.dwell_s"].isVisible()
+    panel.search.clear()
+    assert not panel.rows["encoder.cq"].isVisible()
+    assert panel.closed_groups == [Group.GOVERNORS, Group.ENCODER]
+
+
+def test_a_closed_group_says_what_is_on_in_it_and_how_much_is_edited(panel: OptionPanel) -> None:
+    panel.close_groups([Group.GOVERNORS, Group.ENCODER, Group.ALERTS])
+    assert panel.groups[Group.GOVERNORS].summary.text == "off"
+    assert panel.groups[Group.ALERTS].summary.text == "defaults"
+    show_changed(panel, "thermal_guard.enabled", True)
+    assert panel.groups[Group.GOVERNORS].summary.text == "thermal guard on · 1 edited"
+    show_changed(panel, "alerts.drop_window_s", 10.0)
+    assert panel.groups[Group.ALERTS].summary.text == "drop_window_s 10 s · 1 edited"
+
+
+def test_what_the_rules_refuse_is_said_beside_the_control_until_a_value_changes(panel: OptionPanel) -> None:
+    row = panel.rows["encoder.cq"]
+    control = row.control
+    assert isinstance(control, NullableIntegerControl)
+    control.box.click()
+    panel.show_refusal("encoder.cq", "encoder.cq: excludes bitrate_kbps (5000 kbit/s); set one of the two to null")
+    show_unchanged(panel)
+    assert "✖ not taken: encoder.cq: excludes bitrate_kbps" in row.notes.text()
+    assert not control.box.isChecked()
+    show_changed(panel, "encoder.bitrate_kbps", 5000)
+    assert "not taken" not in row.notes.text()
+
+
+def test_a_refused_table_stays_to_be_mended_and_the_arrow_takes_it_back(panel: OptionPanel) -> None:
+    row = panel.rows["frame_compensation.table"]
+    control = row.control
+    assert isinstance(control, TableControl)
+    control.rows[0].first.setValue(90.0)
+    panel.show_refusal("frame_compensation.table", "goes from 90 ms to 80 ms; sort the rows by rising delay")
+    show_unchanged(panel)
+    assert control.value()[0] == (90.0, 60.0)
+    assert "✖ not in force: goes from 90 ms" in row.notes.text()
+    QTest.mouseClick(row.reset, Qt.MouseButton.LeftButton)
+    assert control.value()[0] == (40.0, 60.0)
+    assert not row.notes.isVisible()
+
+
+def test_a_device_offers_to_restart_beside_it(panel: OptionPanel, qtbot: QtBot) -> None:
+    panel.offer_restart(["device.vulkan_device"])
+    assert [key for key, row in panel.rows.items() if row.restart.isVisible()] == ["device.vulkan_device"]
+    with qtbot.waitSignal(panel.restart_requested):
+        QTest.keyClick(panel.rows["device.vulkan_device"].restart, Qt.Key.Key_Space)
+    panel.offer_restart([])
+    assert not panel.rows["device.vulkan_device"].restart.isVisible()
+
+
 def test_every_option_can_be_reached_with_tab_alone(panel: OptionPanel, qtbot: QtBot) -> None:
     panel.activateWindow()
     panel.search.setFocus()
     reached = set()
-    for _ in range(200):
+    for _ in range(400):
         option = panel.focused_option()
         if option is not None:
             reached.add(option.key)
@@ -114,6 +179,9 @@ def test_every_tool_tip_names_range_unit_default_and_effect(row: Any) -> None:
         ("gpu_clock_lock_mhz", None, "none"),
         ("memory_timings", {"tCL": 16, "tRCD": 18, "tRP": 18, "tRAS": 36}, "tCL 16 tRCD 18 tRP 18 tRAS 36 cycles"),
         ("present_mode", "MAILBOX", "MAILBOX"),
+        ("frame_compensation.table", ((40.0, 60.0), (80.0, 45.0)), "40 ms → 60 fps, 80 ms → 45 fps"),
+        ("realtime.cpus", (0, 2), "0, 2"),
+        ("realtime.cpus", (), "(empty)"),
     ],
 )
 def test_values_read_as_a_person_writes_them(key: str, value: Any, text: str) -> None:
