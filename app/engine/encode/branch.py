@@ -42,16 +42,13 @@ class EncodeEnd(NamedTuple):
     hung: bool
 
 
-def open_encode_branch(
-    config: VeoConfig, destination: str, post: Post, *, first_part: int = 1, trial: Trial = try_encoder
-) -> EncodeBranch:
+def open_encode_branch(config: VeoConfig, destination: str, post: Post, trial: Trial = try_encoder) -> EncodeBranch:
     """Choose an encoder by trying it, make the file, and start the branch.
 
     Args:
         config: `encoder.*`, `nvenc_queue_depth` and `iframe_guard.*` are read.
         destination: a file ending in .mp4, .ts or .mkv, or "" to count packets only.
         post: takes the branch's messages, from the encode thread; must not block.
-        first_part: part of the destination to begin with: `next_part` of the branch that this one follows in a run.
         trial: how an encoder is tried.
 
     Raises:
@@ -62,13 +59,13 @@ def open_encode_branch(
     choice = choose_codec(config, trial)
     if target is not None:
         check_codec(target, choice.codec)
-    return EncodeBranch(config, choice, target, post, first_part=first_part)
+    return EncodeBranch(config, choice, target, post)
 
 
 class EncodeBranch:
     """Offered frames are coded in order in a thread of the branch's own; a full branch skips them.
 
-    `offer` is for one thread (the process thread), `take_records` for one other (the status thread), the rest for any.
+    `offer` is for one thread (the process thread), the rest for any.
 
     Raises:
         EngineError, InvalidInputError: the file cannot be made.
@@ -81,7 +78,6 @@ class EncodeBranch:
         destination: Destination | None,
         post: Post,
         open_encoder: OpenEncoder = VideoEncoder,
-        first_part: int = 1,
     ) -> None:
         self._config = config
         self._choice = choice
@@ -96,15 +92,16 @@ class EncodeBranch:
             encoder_options(config, choice.codec),
             config.encoder.gop_frames,
             destination,
-            PacketFile(destination, first_part) if destination else None,
-            first_part,
+            PacketFile(destination) if destination else None,
             open_encoder,
         )
         self._coding = Coding(plan, self._bitrate, self._settle_encoded, self._tell)
         self._encoded_rows, self._skipped_rows = RecordRing(), RecordRing()
         self._lost_rows: deque[EncodeRow] = deque()  # any thread may find that a frame is lost
         self._encoded = self._skipped = 0
+        self._taking = threading.Lock()  # between those who take records; nobody else asks for it
         self._failure = ""
+        self._accepts = True
         self._ended = threading.Event()
         self._abandoned = False
         self._thread = threading.Thread(target=self._run, name="encode", daemon=True)
@@ -122,7 +119,7 @@ class EncodeBranch:
         Returns:
             Whether the frame will be coded. False: the branch is full (recorded as skipped), or it has ended.
         """
-        if self._ended.is_set():
+        if not self._accepts:
             return False
         offered = Offered(frame_id, source_index, segment, pts_ns, source_interval_ns, picture)
         if self._admission.offer(offered):
@@ -149,11 +146,6 @@ class EncodeBranch:
         """Return how many frames wait for or are inside the encoder."""
         return 0 if self._ended.is_set() else self._admission.in_flight
 
-    @property
-    def next_part(self) -> int:
-        """Return the part of the destination that a branch which follows this one in the run begins with."""
-        return self._coding.next_part
-
     def set_iframe_guard(self, rule: IframeGuard) -> None:
         """Put another rule into force, with the next packet."""
         if self._bitrate is not None:
@@ -171,8 +163,9 @@ class EncodeBranch:
 
     def take_records(self) -> EncodeArray:
         """Return the rows of `ENCODE_DTYPE` since the last call, in the order in which the frames were offered."""
-        lost = [self._lost_rows.popleft() for _ in range(len(self._lost_rows))]
-        rows = np.concatenate([self._encoded_rows.take(), self._skipped_rows.take(), np.array(lost, ENCODE_DTYPE)])
+        with self._taking:
+            lost = [self._lost_rows.popleft() for _ in range(len(self._lost_rows))]
+            rows = np.concatenate([self._encoded_rows.take(), self._skipped_rows.take(), np.array(lost, ENCODE_DTYPE)])
         in_order: EncodeArray = rows[np.argsort(rows["encode_in_ns"], kind="stable")]
         return in_order
 
@@ -182,6 +175,7 @@ class EncodeBranch:
         Returns within `timeout_s` even when the encoder never comes back: its frames are lost then, and the state says
         so. Rows may be taken once more afterwards. Without effect when closed already.
         """
+        self._accepts = False
         self._admission.close()
         self._thread.join(timeout_s)
         hung = self._thread.is_alive()
@@ -224,6 +218,7 @@ class EncodeBranch:
     # --- ending -------------------------------------------------------------------------------------------------------
 
     def _fail(self, text: str) -> None:
+        self._accepts = False
         self._ended.set()
         self._failure = text
         self._lose_what_is_left()

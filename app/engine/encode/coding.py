@@ -39,7 +39,7 @@ class CodingPlan(NamedTuple):
 
     Attributes:
         codec, options: the encoder. gop_frames: frames from key frame to key frame.
-        destination: None when packets are only counted. first_file: its part number `first_part`, made already.
+        destination: None when packets are only counted. first_file: its first part, made already.
         open_encoder: makes an encoder.
     """
 
@@ -48,7 +48,6 @@ class CodingPlan(NamedTuple):
     gop_frames: int
     destination: Destination | None
     first_file: PacketFile | None
-    first_part: int
     open_encoder: OpenEncoder
 
 
@@ -98,7 +97,7 @@ class Coding:
         self._settle = settle
         self._changed = changed
         self._file = plan.first_file
-        self._part = plan.first_part
+        self._part = 1
         self._timeline = EncodeTimeline()
         self._encoder: Encoder | None = None
         self._format: PictureFormat | None = None
@@ -119,11 +118,6 @@ class Coding:
     def path_text(self) -> str:
         """Return the file that is written now, "" when packets are only counted."""
         return str(self._file.path) if self._file else ""
-
-    @property
-    def next_part(self) -> int:
-        """Return the first part number that no file was kept under."""
-        return self._part + 1 if self._file is not None and self._file.has_packets else self._part
 
     def code(self, offered: Offered) -> None:
         """Give a frame to the encoder and take what comes out.

@@ -64,7 +64,7 @@ class PacketFile:
         destination: where to. part: which part of it, from 1.
 
     Attributes:
-        path: the file. has_packets: whether anything was written into it.
+        path: the file.
 
     Raises:
         InvalidInputError: the file exists.
@@ -75,7 +75,7 @@ class PacketFile:
         self.path = destination.part(part)
         self._destination = destination
         self._container: av.container.OutputContainer | None = None
-        self.has_packets = False
+        self._has_packets = False
         try:
             self._file = _WholeWrites(self.path)
         except FileExistsError:
@@ -112,7 +112,7 @@ class PacketFile:
             # Nothing more goes into a file that refused a write; PyAV leaves the end off where the file is closed.
             self._file.close()
             raise
-        self.has_packets = True
+        self._has_packets = True
 
     def close(self) -> None:
         """Finish the file; one that never got a packet is removed. Without effect when closed already.
@@ -126,6 +126,6 @@ class PacketFile:
                 container.close()
         finally:
             self._file.close()
-            if not self.has_packets:
+            if not self._has_packets:
                 with contextlib.suppress(FileNotFoundError):
                     self.path.unlink()

@@ -32,6 +32,7 @@ from tests.engine.encode.stub_encoders import StubEncoder
 
 Told = list[EncoderState | GovernorDecision]
 STUB = CodecChoice("h264_nvenc", "")
+PICTURE = moving_picture(0)
 
 
 def offer(branch: EncodeBranch, number: int, picture: Picture | None = None) -> bool:
@@ -213,6 +214,40 @@ def test_three_frames_held_are_called_three_frames_and_the_cure_is_named() -> No
     assert "holds 3 frames (2 × the frame interval of delay; tune ll or ull" in states(told)[-1].description
 
 
+def test_a_branch_that_is_closing_takes_nothing_more_in() -> None:
+    with stalled_branch(config_of(depth=3), StubEncoder(), []) as (branch, gate):
+        closing = threading.Thread(target=branch.close, args=(20,))
+        closing.start()
+        wait_until(lambda: not branch._accepts)
+        assert not offer(branch, 1)
+        gate.set()
+        closing.join(20)
+        assert branch.close() == (1, 0, 0, False)
+
+
+def test_two_who_take_records_at_once_share_them() -> None:
+    branch = EncodeBranch(config_of(depth=8), STUB, None, lambda _: None, StubEncoder().open)
+    taken: list[list[int]] = [[], []]
+    done = threading.Event()
+
+    def take(mine: list[int]) -> None:
+        while not done.is_set():
+            mine.extend(branch.take_records()["frame_id"].tolist())
+
+    threads = [threading.Thread(target=take, args=(mine,)) for mine in taken]
+    for thread in threads:
+        thread.start()
+    offered = 2000
+    for number in range(offered):
+        offer(branch, number, PICTURE)
+    branch.close(20)
+    done.set()
+    for thread in threads:
+        thread.join(20)
+    rest = branch.take_records()["frame_id"].tolist()
+    assert sorted([*taken[0], *taken[1], *rest]) == list(range(offered))
+
+
 def test_a_picture_is_let_go_of_once_the_encoder_has_it() -> None:
     class Keep:
         """Stands for a decoder's frame."""
@@ -264,17 +299,6 @@ def test_another_picture_size_goes_on_in_a_part_of_its_own(tmp_path: Path) -> No
     notice = states(told)[-1].notice
     assert f"goes on in {tmp_path / 'clip.part2.mp4'} as 160×96 yuv420p" in notice
     assert "libx264 codes 160×96 of 161×96" in notice
-
-
-def test_a_branch_that_follows_another_in_a_run_goes_on_in_the_next_part(tmp_path: Path) -> None:
-    destination, part = str(tmp_path / "clip.ts"), 1
-    for count in (10, 0, 10):
-        branch = open_encode_branch(config_of(), destination, lambda _: None, first_part=part)
-        offer_with_room(branch, count)
-        branch.close(60)
-        part = branch.next_part
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["clip.part2.ts", "clip.ts"]
-    assert part == 3
 
 
 def test_a_full_disk_ends_the_branch_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
