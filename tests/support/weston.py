@@ -58,7 +58,7 @@ class Weston:
         settings.write_text(SETTINGS.format(shell=shell))
         # --debug lets any client take a picture of the output.
         command = [
-            program, "--backend=headless-backend.so", "--use-pixman", f"--width={WIDTH}", f"--height={HEIGHT}",
+            program, "--backend=headless-backend.so", _software_renderer(program), f"--width={WIDTH}", f"--height={HEIGHT}",
             f"--socket={SOCKET}", f"--config={settings}", f"--log={self._log}", "--debug",
         ]  # fmt: skip
         with (self.folder / "output").open("w") as output:
@@ -133,6 +133,12 @@ def use(server: Weston, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clients that this test starts in this process or another find the server."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(server.folder))
     monkeypatch.setenv("WAYLAND_DISPLAY", server.display)
+
+
+def _software_renderer(program: str) -> str:
+    """Return the option that makes Weston draw what it shows; its name changed after Weston 10."""
+    options = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    return "--renderer=pixman" if "--renderer=" in options else "--use-pixman"
 
 
 def _settled(server: Weston) -> list[psutil.Process]:
