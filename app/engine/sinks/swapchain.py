@@ -38,6 +38,8 @@ from app.engine.vulkan.negotiation import IN_ORDER_MODES, grant_mode
 from app.engine.vulkan.pacing import FASTEST_REFRESH_NS, Pacing, PacingProbe, outruns_fifo
 from app.engine.vulkan.physical_device import choose_physical_device
 from app.engine.vulkan.present_fences import PresentFences
+from app.engine.vulkan.present_timing import PresentTimingTimes
+from app.engine.vulkan.present_timing_abi import PRESENT_TIMING, PRESENT_WAIT2, TimingFunctions
 from app.engine.vulkan.presentation import Presentation
 from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
@@ -124,9 +126,11 @@ class SwapchainSink:
         """Return what this device and surface have to tell display times by, best first."""
         device, feedback = self._device, self._surface.feedback
         sources: list[DisplayTimes] = []
+        if PRESENT_TIMING in device.extensions:
+            sources.append(PresentTimingTimes(device, TimingFunctions(device.handle)))
         if feedback is not None and feedback.available:
             sources.append(FeedbackTimes(feedback))
-        if PRESENT_WAIT in device.extensions:
+        if {PRESENT_WAIT, PRESENT_WAIT2} & device.extensions:
             sources.append(PresentWaits(device))
         if SWAPCHAIN_MAINTENANCE in device.extensions:
             sources.append(PresentFenceTimes(device))

@@ -6,10 +6,12 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from app.engine.vulkan import api
+from app.engine.vulkan import present_timing_abi as abi
 from app.engine.vulkan.api import FunctionTable, Handle, Struct, ffi, lib
 from app.engine.vulkan.census import ObjectCensus
 from app.engine.vulkan.instance import Instance
 from app.engine.vulkan.physical_device import SWAPCHAIN, PhysicalDevice, QueueFamily
+from app.engine.vulkan.present_timing_abi import PRESENT_ID2, PRESENT_TIMING, PRESENT_WAIT2
 from app.engine.vulkan.results import SUCCESS, VulkanError, check
 
 SWAPCHAIN_MAINTENANCE: Final = "VK_EXT_swapchain_maintenance1"
@@ -143,6 +145,10 @@ def _wanted_extensions(physical: PhysicalDevice, instance: Instance, presents: b
             wanted.append(SWAPCHAIN_MAINTENANCE)
         if {PRESENT_ID, PRESENT_WAIT} <= physical.extensions:
             wanted += [PRESENT_ID, PRESENT_WAIT]
+        if {PRESENT_ID2, PRESENT_WAIT2} <= physical.extensions:
+            wanted += [PRESENT_ID2, PRESENT_WAIT2]
+            if PRESENT_TIMING in physical.extensions and wanted[0] in CALIBRATED_TIMESTAMPS:
+                wanted.append(PRESENT_TIMING)
         wanted += [name for name in LATEST_READY if name in physical.extensions][:1]
     return frozenset(wanted)
 
@@ -154,6 +160,11 @@ def _feature_chain(extensions: frozenset[str]) -> Struct:
     if PRESENT_WAIT in extensions:
         chain = api.struct("VkPhysicalDevicePresentIdFeaturesKHR", presentId=1, pNext=chain)
         chain = api.struct("VkPhysicalDevicePresentWaitFeaturesKHR", presentWait=1, pNext=chain)
+    if PRESENT_ID2 in extensions:
+        ids = abi.struct("VkPhysicalDevicePresentId2FeaturesKHR", presentId2=1, pNext=abi.chain_from(chain))
+        waits = abi.struct("VkPhysicalDevicePresentWait2FeaturesKHR", presentWait2=1, pNext=ids)
+        timing = abi.struct("VkPhysicalDevicePresentTimingFeaturesEXT", presentTiming=1, pNext=waits)
+        chain = abi.chained(timing if PRESENT_TIMING in extensions else waits)
     if not extensions.isdisjoint(LATEST_READY):
         # Same layout as the missing struct: sType, pNext, one VkBool32.
         chain = api.struct("VkPhysicalDevicePresentIdFeaturesKHR", presentId=1, pNext=chain)

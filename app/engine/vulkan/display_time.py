@@ -262,7 +262,7 @@ class PresentWaits(WaitedTimes):
     def rebuilt(self, swapchain: Swapchain) -> None:
         """Only a swapchain whose presents carry an id can be waited for."""
         self._wait_for = swapchain.wait_for_present
-        self.is_usable = swapchain.can_wait
+        self.is_usable = swapchain.tags.can_wait
 
     def _wait(self, presentation: Presentation) -> int:
         return self._wait_for(presentation.present_id, WAIT_SLICE_NS)
@@ -310,7 +310,7 @@ class FeedbackTimes(DisplayTimes):
             stamp_ns = NO_STAMP_NS if answer.discarded else answer.displayed_ns
             shown.append(Shown(presentation, stamp_ns, answer.refresh_ns, answer.discarded))
             if not answer.discarded:
-                shown += _overtaken(self._open, answer.number)
+                shown += overtaken(self._open, answer.number)
         return shown
 
     def abandon(self) -> None:
@@ -319,12 +319,16 @@ class FeedbackTimes(DisplayTimes):
         self._open.clear()
 
 
-def _overtaken(open_presentations: dict[int, Presentation], serial: int) -> list[Shown]:
-    """Return the pictures that a display side, which answers in no strict order, has forgotten to speak of."""
-    overtaken = []
+def overtaken(open_presentations: dict[int, Presentation], serial: int) -> list[Shown]:
+    """Take out the pictures that a display side, which answers in no strict order, has forgotten to speak of.
+
+    Args:
+        open_presentations: number → picture, oldest first. serial: number of one that was shown.
+    """
+    forgotten = []
     while open_presentations:
         oldest = next(iter(open_presentations))
         if serial - oldest < OVERTAKEN:
             break
-        overtaken.append(Shown(open_presentations.pop(oldest), NO_STAMP_NS))
-    return overtaken
+        forgotten.append(Shown(open_presentations.pop(oldest), NO_STAMP_NS))
+    return forgotten

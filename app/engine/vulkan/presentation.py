@@ -83,6 +83,11 @@ class Presentation:
         """Tell whether nothing is known yet of its display."""
         return self.displayed_ns == NO_STAMP_NS
 
+    @property
+    def is_replaceable(self) -> bool:
+        """Tell whether a newer picture may have taken its place."""
+        return self.mode in _REPLACING
+
     def note_call(self, submit_ns: int, call_ns: int, return_ns: int) -> None:
         """Take the stamps of submission and present call, all CLOCK_MONOTONIC ns."""
         self.call_ns, self.return_ns = call_ns, return_ns
@@ -99,7 +104,7 @@ class Presentation:
 
     def note_thrown_away(self) -> None:
         """Take that it was never shown: replaced by a newer one, or refused or hidden by the compositor."""
-        self.fate = Fate.SUPERSEDED if self.mode in _REPLACING else Fate.COMPOSITOR_DISCARDED
+        self.fate = Fate.SUPERSEDED if self.is_replaceable else Fate.COMPOSITOR_DISCARDED
         self.displayed_ns = self.return_ns
 
     def note_refused(self) -> None:

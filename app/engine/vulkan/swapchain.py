@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from app.core.errors import SinkError
 from app.core.vocabulary import PresentMode
 from app.engine.vulkan import api
+from app.engine.vulkan import present_timing_abi as abi
 from app.engine.vulkan.api import Handle, Struct, ffi, lib
-from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
+from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.instance import Instance, enumerate_items
 from app.engine.vulkan.memory import create_view
 from app.engine.vulkan.negotiation import (
@@ -22,6 +23,7 @@ from app.engine.vulkan.negotiation import (
     grant_image_count,
     grant_mode,
 )
+from app.engine.vulkan.present_chain import PresentChain, PresentTags, read_present_tags
 from app.engine.vulkan.results import check
 from app.engine.vulkan.targets import RenderTarget
 
@@ -33,6 +35,7 @@ class SurfaceOffer(NamedTuple):
         modes: present modes in the order of `PresentMode`.
         extent: size in pixels, zero when there is nothing to present to.
         least_images, most_images: for the granted mode where the driver says so by mode; most 0 is no limit.
+        tags: how presents can be told apart afterwards.
         compatible: modes a swapchain may change to by itself (VK_EXT_swapchain_maintenance1) → least images of each.
     """
 
@@ -43,6 +46,7 @@ class SurfaceOffer(NamedTuple):
     transform: int
     composite_alpha: int
     usage: int
+    tags: PresentTags = PresentTags()
     compatible: Mapping[PresentMode, int] = MappingProxyType({})
 
 
@@ -86,6 +90,7 @@ class SurfaceReader:
             transform=capabilities.currentTransform,
             composite_alpha=capabilities.supportedCompositeAlpha & -capabilities.supportedCompositeAlpha,
             usage=capabilities.supportedUsageFlags,
+            tags=read_present_tags(self.instance, self.device, self.surface),
             compatible={
                 mode: int(self._capabilities(mode).minImageCount) for mode in self._compatible(granted) if mode in modes
             },
@@ -159,7 +164,7 @@ class Swapchain:
         mode: granted present mode. live_modes: modes it can change to by itself.
         extent: width and height of the images. targets: one an image.
         presents: how many presents it has taken, also the newest present id.
-        can_wait: its presents carry an id that `wait_for_present` takes.
+        tags: what its presents carry; where they can be waited for, `wait_for_present` does it.
         paces: its FIFO is known to wait for the display; whoever finds that out sets it.
     """
 
@@ -196,7 +201,9 @@ class Swapchain:
             ]
             self._parts = stack.pop_all()
         self.presents = 0
-        self.can_wait = PRESENT_WAIT in device.extensions
+        self.tags = offer.tags
+        self._timing_functions = abi.TimingFunctions(device.handle)
+        self._chain = PresentChain(device, offer.tags)
         self.paces = False
         self._index = ffi.new("uint32_t *")
         self._prepare_present()
@@ -217,21 +224,32 @@ class Swapchain:
         self._indices[0] = image_index
         self._semaphores[0] = self.present_semaphores[image_index]
         self.presents += 1
-        self._info.pNext = self._present_chain(fence)
-        return int(self._device.functions.vkQueuePresentKHR(self._device.queue, self._info))
+        self._info.pNext = self._chain.link(self.presents, fence)
+        code = self._queue_present()
+        if code == abi.TIMING_QUEUE_FULL:
+            self._info.pNext = self._chain.link(self.presents, fence, timed=False)
+            code = self._queue_present()
+        self._chain.presented()
+        return code
 
     def change_mode(self, mode: PresentMode, grant_reason: str) -> None:
         """Present in another of the `live_modes` from the next present on."""
         self.grant_reason = grant_reason
         if mode is not self.mode:
             self.mode = mode
-            self._new_mode[0] = PRESENT_MODE_VALUES[mode]
-            self._changes_mode = True
+            self._chain.change_mode(PRESENT_MODE_VALUES[mode])
+
+    def ask_for_timing(self, time_domain: int) -> None:
+        """Let the next present be one whose display time is told (VK_EXT_present_timing)."""
+        self._chain.ask_for_timing(time_domain)
 
     def wait_for_present(self, present_id: int, timeout_ns: int) -> int:
-        """Wait until a picture (or a later one) is on the screen and return the result code; from any thread."""
+        """Wait until a picture (or a later one) is on the screen and return the result code; one thread at a time."""
         device = self._device
-        return int(device.functions.vkWaitForPresentKHR(device.handle, self.handle, present_id, timeout_ns))
+        if self.tags.id_version == 1:
+            return int(device.functions.vkWaitForPresentKHR(device.handle, self.handle, present_id, timeout_ns))
+        info = abi.struct("VkPresentWait2InfoKHR", presentId=present_id, timeout=timeout_ns)
+        return int(self._timing_functions.vkWaitForPresent2KHR(abi.handle_number(self.handle), info))
 
     def close(self) -> None:
         """Free it; nothing may be drawn into or presented from it any more."""
@@ -247,24 +265,13 @@ class Swapchain:
         stack.callback(self._device.destroy, kind, handle)
         return handle
 
+    def _queue_present(self) -> int:
+        return int(self._device.functions.vkQueuePresentKHR(self._device.queue, self._info))
+
     def _prepare_present(self) -> None:
         """Make the structs of a present once; their constructors cost more than the call."""
         self._indices = ffi.new("uint32_t[1]")
         self._semaphores = ffi.new("VkSemaphore[1]")
-        self._fences = ffi.new("VkFence[1]")
-        self._present_ids = ffi.new("uint64_t[1]")
-        self._with_id: Struct | None = None
-        self._with_fence: Struct | None = None
-        self._with_mode: Struct | None = None
-        self._new_mode = ffi.new("VkPresentModeKHR[1]")
-        self._changes_mode = False
-        if self.can_wait:
-            self._with_id = api.struct("VkPresentIdKHR", swapchainCount=1, pPresentIds=self._present_ids)
-        if SWAPCHAIN_MAINTENANCE in self._device.extensions:
-            self._with_fence = api.struct("VkSwapchainPresentFenceInfoEXT", swapchainCount=1, pFences=self._fences)
-            self._with_mode = api.struct(
-                "VkSwapchainPresentModeInfoEXT", swapchainCount=1, pPresentModes=self._new_mode
-            )
         self._info = api.struct(
             "VkPresentInfoKHR",
             waitSemaphoreCount=1,
@@ -274,22 +281,6 @@ class Swapchain:
             pImageIndices=self._indices,
         )
 
-    def _present_chain(self, fence: Handle | None) -> Struct:
-        """Link the structs that this present needs, and return the first."""
-        chain = ffi.NULL
-        if self._with_id is not None:
-            self._present_ids[0] = self.presents
-            chain = self._with_id
-        if fence is not None and self._with_fence is not None:
-            self._fences[0] = fence
-            self._with_fence.pNext = chain
-            chain = self._with_fence
-        if self._changes_mode and self._with_mode is not None:
-            self._changes_mode = False
-            self._with_mode.pNext = chain
-            chain = self._with_mode
-        return chain
-
 
 def _swapchain_info(
     surface: Handle, surface_format: tuple[int, int], offer: SurfaceOffer, mode: PresentMode, images: int
@@ -298,6 +289,7 @@ def _swapchain_info(
     usage = vk.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | (offer.usage & vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT)
     return api.struct(
         "VkSwapchainCreateInfoKHR",
+        flags=offer.tags.create_flags,
         surface=surface,
         minImageCount=grant_image_count(images, offer.least_images, offer.most_images),
         imageFormat=surface_format[0],

@@ -18,6 +18,7 @@ from app.engine.sinks.sink import SinkRequest
 from app.engine.sinks.swapchain import SwapchainSink, open_swapchain_sink
 from app.engine.vulkan import pacing
 from app.engine.vulkan.instance import Instance, open_instance
+from app.engine.vulkan.present_timing_abi import TIMING_QUEUE_FULL
 from app.engine.vulkan.results import (
     DEVICE_LOST,
     NOT_READY,
@@ -72,15 +73,17 @@ CODES: Final[dict[int, tuple[str, ...]]] = {
     SUBOPTIMAL: ("vkAcquireNextImageKHR", "vkQueuePresentKHR"),
     TIMEOUT: ("vkAcquireNextImageKHR", "vkWaitForFences"),
     NOT_READY: ("vkAcquireNextImageKHR", "vkGetFenceStatus", "vkGetQueryPoolResults"),
+    TIMING_QUEUE_FULL: ("vkQueuePresentKHR",),
 }  # fmt: skip
 """What each function may answer by the Vulkan specification, and must be survived."""
 
-HARMLESS: Final = (OUT_OF_DATE, SUBOPTIMAL, TIMEOUT, NOT_READY)
+HARMLESS: Final = (OUT_OF_DATE, SUBOPTIMAL, TIMEOUT, NOT_READY, TIMING_QUEUE_FULL)
 """These are no faults: nothing may end because of them, and nothing is lost but what was refused."""
 
 NAMES: Final = {
     OUT_OF_HOST_MEMORY: "OUT_OF_HOST_MEMORY", DEVICE_LOST: "DEVICE_LOST", SURFACE_LOST: "SURFACE_LOST",
     OUT_OF_DATE: "OUT_OF_DATE", SUBOPTIMAL: "SUBOPTIMAL", TIMEOUT: "TIMEOUT", NOT_READY: "NOT_READY",
+    TIMING_QUEUE_FULL: "TIMING_QUEUE_FULL",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from app.engine.vulkan.display_time import (
     Shown,
     WaitedTimes,
 )
+from app.engine.vulkan.present_chain import PresentTags
 from app.engine.vulkan.presentation import Presentation
 from app.engine.vulkan.results import DEVICE_LOST, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, VulkanError
 from app.engine.wayland.feedback import Answer
@@ -36,7 +37,7 @@ class FakeSwapchain:
         self.targets = [None] * images
         self.mode = PresentMode.FIFO
         self.paces = True
-        self.can_wait = True
+        self.tags = PresentTags(1, can_wait=True)
         self.asked: list[int] = []
         self._answers = list(answers)
 
