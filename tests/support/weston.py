@@ -58,8 +58,8 @@ class Weston:
         settings.write_text(SETTINGS.format(shell=shell))
         # --debug lets any client take a picture of the output.
         command = [
-            program, "--backend=headless-backend.so", _software_renderer(program), f"--width={WIDTH}", f"--height={HEIGHT}",
-            f"--socket={SOCKET}", f"--config={settings}", f"--log={self._log}", "--debug",
+            program, "--backend=headless-backend.so", _software_renderer(program), f"--width={WIDTH}",
+            f"--height={HEIGHT}", f"--socket={SOCKET}", f"--config={settings}", f"--log={self._log}", "--debug",
         ]  # fmt: skip
         with (self.folder / "output").open("w") as output:
             self.process = subprocess.Popen(command, env=self.environment(), stdout=output, stderr=output)

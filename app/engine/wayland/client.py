@@ -147,15 +147,18 @@ class Connection:
         """Send what is buffered; a broken connection shows in `check`."""
         self.functions.wl_display_flush(self.display)
 
-    def send(self, proxy: Proxy, interface: str, request: str, *arguments: Any, creates: str = "") -> Proxy:
+    def send(
+        self, proxy: Proxy, interface: str, request: str, *arguments: Any, creates: str = "", version: int = 0
+    ) -> Proxy:
         """Put a request into the buffer and return the object it makes, if it makes one.
 
         Args:
             arguments: without the new object. creates: interface of the new object.
+            version: of the new object; 0 for that of the object that makes it.
         """
         opcode, signature = self.tables.request(interface, request)
         packed, kept = self._pack(signature, arguments)
-        version = self.functions.wl_proxy_get_version(proxy)
+        version = version or self.functions.wl_proxy_get_version(proxy)
         flags = _DESTROYS if request == "destroy" else 0
         new = self.tables[creates] if creates else self.ffi.NULL
         result = self.functions.wl_proxy_marshal_array_flags(proxy, opcode, new, version, flags, packed)
@@ -181,9 +184,9 @@ class Connection:
         if self._closed:
             return
         self._closed = True
-        self._end_thread()
+        farewell = self._end_thread()
         functions = self.functions
-        for proxy in (*self._globals.values(), self._registry, self._farewell):
+        for proxy in (*self._globals.values(), self._registry, farewell):
             functions.wl_proxy_destroy(proxy)
         functions.wl_proxy_wrapper_destroy(self._wrapper)
         functions.wl_event_queue_destroy(self._queue)
@@ -196,10 +199,10 @@ class Connection:
             pass
         self._ended.set()
 
-    def _end_thread(self) -> None:
+    def _end_thread(self) -> Proxy:
         self._closing = True
         # The answer to a sync comes after all events that earlier requests cause, and wakes the thread.
-        self._farewell = self.send(self._wrapper, "wl_display", "sync", creates="wl_callback")
+        farewell = self.send(self._wrapper, "wl_display", "sync", creates="wl_callback")
         self.flush()
         self._thread.join(_GOODBYE_LIMIT_S)
         if self._thread.is_alive():
@@ -207,6 +210,7 @@ class Connection:
             with socket.socket(fileno=os.dup(self.functions.wl_display_get_fd(self.display))) as line:
                 line.shutdown(socket.SHUT_RDWR)
             self._thread.join()
+        return farewell
 
     def _sync(self, then: Callable[[], None]) -> None:
         """Call `then` on the reader thread when the compositor has answered everything asked so far."""
@@ -222,16 +226,11 @@ class Connection:
         text = self.ffi.string(interface).decode()
         self._offered[text] = version
         if text in _WANTED and text not in self._globals:
-            self._globals[text] = self._bind(registry, name, text, min(version, _WANTED[text]))
+            version = min(version, _WANTED[text])
+            self._globals[text] = self.send(
+                registry, "wl_registry", "bind", name, text, version, creates=text, version=version
+            )
             self._listen_to_global(text)
-
-    def _bind(self, registry: Proxy, name: int, interface: str, version: int) -> Proxy:
-        opcode, signature = self.tables.request("wl_registry", "bind")
-        packed, kept = self._pack(signature, (name, interface, version))
-        table = self.tables[interface]
-        proxy = self.functions.wl_proxy_marshal_array_flags(registry, opcode, table, version, 0, packed)
-        del kept
-        return proxy
 
     def _listen_to_global(self, interface: str) -> None:
         if interface == "xdg_wm_base":
