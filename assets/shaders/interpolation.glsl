@@ -33,7 +33,7 @@ layout(push_constant) uniform Pass {
     int field_vectors;     // from a vector as found to the same as smoothed
     int output_word;       // first word of the plane, for compensate and blend
     int output_stride;     // words a line of the plane
-    int tally;             // entry of the level in `tally`, for evidence
+    int level_index;       // 0 is the finest level
     float phase;           // of the made-up picture: 0 is the earlier picture, 1 the later one
 } pass;
 

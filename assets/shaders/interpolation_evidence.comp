@@ -43,9 +43,9 @@ void main() {
         found[i] = difference(block, vectors[i], 2);
     }
     if (found[0] >= CHANGED) {
-        atomicAdd(tally[pass.tally].x, 1);
+        atomicAdd(tally[pass.level_index].x, 1);
         if (2 * found[1] > structure(block)) {
-            atomicAdd(tally[pass.tally].y, 1);
+            atomicAdd(tally[pass.level_index].y, 1);
         }
     }
 }

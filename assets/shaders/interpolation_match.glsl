@@ -72,10 +72,13 @@ Comparison compare(ivec2 block, ivec2 vector, int row_step) {
 }
 
 // Mean absolute difference in 1/16 of a step.
-int difference(ivec2 block, ivec2 vector, int row_step) {
-    Comparison found = compare(block, vector, row_step);
+int mean_difference(Comparison found, int row_step) {
     int all_samples = WINDOW * WINDOW / row_step;
     return (found.sum * 16 + UNKNOWN * (all_samples - found.samples)) / all_samples;
+}
+
+int difference(ivec2 block, ivec2 vector, int row_step) {
+    return mean_difference(compare(block, vector, row_step), row_step);
 }
 
 int city_distance(ivec2 one, ivec2 other) {

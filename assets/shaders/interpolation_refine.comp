@@ -7,6 +7,9 @@ layout(local_size_x = 8, local_size_y = 8) in;
 const int DEPARTURE_PENALTY = 4;  // in 1/16 step a pixel away from rest and from what the coarser level says
 const int DEPARTURE_LIMIT = 8;
 const int LENGTH_PENALTY = 1;     // in 1/16 step a pixel: where a repeated texture fits alike, the shortest
+const int SEARCH_LEVEL = 1;       // where blocks that have gone astray are searched for without regard to coarser levels
+const int SEARCH_SIDE = 17;       // of the square of displacements tried then, about rest
+const int ASTRAY = 8 * 16;        // mean difference from which a block has, in 1/16 step
 
 ivec2 coarser_vector(ivec2 block) {
     ivec2 inside = clamp(block, ivec2(0), pass.coarser_blocks - 1);
@@ -14,10 +17,10 @@ ivec2 coarser_vector(ivec2 block) {
     return 2 * unpack_vector(fields[index]);
 }
 
-int cost_of(ivec2 block, ivec2 vector, ivec2 expected) {
+int penalty(ivec2 vector, ivec2 expected) {
     int length = city_distance(vector, ivec2(0));
     int departure = min(min(city_distance(vector, expected), max(0, length - 2)), DEPARTURE_LIMIT);
-    return difference(block, vector, 2) + DEPARTURE_PENALTY * departure + LENGTH_PENALTY * length;
+    return DEPARTURE_PENALTY * departure + LENGTH_PENALTY * length;
 }
 
 // The eight neighbours of no movement.
@@ -35,13 +38,17 @@ void main() {
     ivec2 expected = coarser_vector(parent);
     ivec2 best = expected, centre = expected;
     int least = 0x7FFFFFFF;
+    bool astray = false;
     // What the four nearest coarser blocks say, and rest; then the pixels around the best of these. Above the finest
-    // level also those around rest: there a repeated texture has been taken for one that goes the other way.
-    int candidates = pass.level > 0 ? 21 : 13;
+    // level also those around rest: there a repeated texture has been taken for one that goes the other way. Last, for
+    // something small that the coarse levels do not show, every displacement near rest.
+    int candidates = pass.level_index > 0 ? 21 : 13;
     for (int i = 0; i < candidates; i++) {
         ivec2 vector = ivec2(0);
         if (i < 4) {
             vector = coarser_vector(parent + ivec2(i & 1, i >> 1) * side);
+        } else if (i >= 21) {
+            vector = ivec2((i - 21) % SEARCH_SIDE, (i - 21) / SEARCH_SIDE) - SEARCH_SIDE / 2;
         } else if (i >= 13) {
             vector = step_to(i - 13);
         } else if (i >= 5) {
@@ -51,9 +58,16 @@ void main() {
         if (i > 0 && i < 5 && vector == expected) {
             continue;
         }
-        int cost = cost_of(block, vector, expected);
-        best = cost < least ? vector : best;
-        least = min(cost, least);
+        Comparison found = compare(block, vector, 2);
+        int cost = mean_difference(found, 2) + penalty(vector, expected);
+        if (cost < least) {
+            best = vector;
+            least = cost;
+            astray = found.sum * 16 > ASTRAY * found.samples;
+        }
+        if (i == 20 && astray && pass.level_index == SEARCH_LEVEL) {
+            candidates += SEARCH_SIDE * SEARCH_SIDE;
+        }
     }
     fields[pass.field + block_index(block)] = pack_vector(best);
 }

@@ -10,11 +10,14 @@ way. So nothing is asked of the device beyond Vulkan's floor: no storage image o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from app.core.clock import NO_STAMP_NS
+from app.core.errors import SinkError
 from app.engine.picture import PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi, lib
@@ -23,11 +26,11 @@ from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import enumerate_items
 from app.engine.vulkan.interpolation_layout import TALLY_WORDS, InterpolationLayout, lay_out
 from app.engine.vulkan.interpolation_objects import CONSTANT_WORDS, DeviceBuffer, PassObjects
-from app.engine.vulkan.interpolation_passes import InterpolationKind, Pass, PassTable
+from app.engine.vulkan.interpolation_passes import InterpolationKind, Pass, PassTable, Step
 from app.engine.vulkan.memory import DeviceImage, image_barrier
 from app.engine.vulkan.one_time import OneTimeCommands
 from app.engine.vulkan.plane_sets import plane_image_format
-from app.engine.vulkan.results import SUCCESS, VulkanError
+from app.engine.vulkan.results import SUCCESS
 
 __all__ = ["InterpolationKind", "Interpolator", "MadePicture", "interpolation_unavailable"]
 
@@ -133,9 +136,7 @@ class Interpolator:
             self._functions.vkCmdFillBuffer(command_buffer, tally, 0, 4 * TALLY_WORDS, 0)
         self._bind(command_buffer, pair, phase)
         for step in self._steps[kind]:
-            for each in step:
-                self._dispatch(command_buffer, each)
-            self._barrier(command_buffer)
+            self._run(command_buffer, step)
         self._stamp(command_buffer, frame_in_flight, 1)
 
     def gpu_time_ns(self, frame_in_flight: int) -> int:
@@ -159,32 +160,41 @@ class Interpolator:
         self._parts.close()
 
     def _warm_up(self, blank: Sequence[DeviceImage], index: int) -> None:
-        """Run all passes once, on a picture of nothing.
+        """Run every pass once, on a picture of nothing.
 
         Drivers finish compiling a pipeline at its first use (lavapipe: 1.5 s for all of them, 25 ms from its cache);
-        that belongs here and not into the first frame.
+        that belongs here and not into the first frame. On a busy machine it takes many times as long, so each step is
+        submitted by itself: together they were once taken for a hung GPU.
         """
         vk = api.vk
         layout = (vk.VK_IMAGE_LAYOUT_UNDEFINED, vk.VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL)
-        barriers = [
-            image_barrier(image.handle, access=(0, vk.VK_ACCESS_SHADER_READ_BIT), layout=layout) for image in blank
-        ]
-        commands = OneTimeCommands(self._device)
-        try:
-            command_buffer = commands.begin()
+        access = (0, vk.VK_ACCESS_SHADER_READ_BIT)
+        barriers = [image_barrier(image.handle, access=access, layout=layout) for image in blank]
+        to_sampled = api.array("VkImageMemoryBarrier", barriers)
+
+        def record_barriers(command_buffer: Handle) -> None:
             self._functions.vkCmdPipelineBarrier(
                 command_buffer, vk.VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                0, 0, ffi.NULL, 0, ffi.NULL, len(barriers), api.array("VkImageMemoryBarrier", barriers),
+                0, 0, ffi.NULL, 0, ffi.NULL, len(blank), to_sampled,
             )  # fmt: skip
-            for kind in self._steps:
-                self.record(command_buffer, 0, (index, index), 0.5, kind)
+
+        def record_step(step: Step, command_buffer: Handle) -> None:
+            self._bind(command_buffer, (index, index), 0.5)
+            self._run(command_buffer, step)
+
+        self._run_once(record_barriers)
+        for step in chain.from_iterable(self._steps.values()):
+            self._run_once(partial(record_step, step))
+
+    def _run_once(self, record: Callable[[Handle], None]) -> None:
+        with closing(OneTimeCommands(self._device)) as commands:
+            record(commands.begin())
             commands.submit()
-            commands.wait()
-        except VulkanError:
-            self._device.wait_idle()  # what the commands use goes now
-            raise
-        finally:
-            commands.close()
+            try:
+                commands.wait()
+            except SinkError:
+                self._device.wait_idle()  # what the commands use goes now
+                raise
 
     def _make_buffers(self, stack: ExitStack) -> list[DeviceBuffer]:
         vk, buffers = api.vk, []
@@ -217,6 +227,11 @@ class Interpolator:
             command_buffer, self._objects.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 4 * (CONSTANT_WORDS - 1), 4,
             self._phase,
         )  # fmt: skip
+
+    def _run(self, command_buffer: Handle, step: Step) -> None:
+        for each in step:
+            self._dispatch(command_buffer, each)
+        self._barrier(command_buffer)
 
     def _dispatch(self, command_buffer: Handle, each: Pass) -> None:
         vk, functions = api.vk, self._functions

@@ -34,16 +34,17 @@ class Workshop:
     """A device with room for two pictures of a format, an interpolator, and images the result is copied to.
 
     Attributes:
-        device, interpolator: what is tried out. gpu_ns: how long the passes last took on the GPU.
+        device, clock, form, interpolator: what is tried out. pictures: plane images of the earlier and the later one.
+        gpu_ns: how long the passes last took on the GPU.
     """
 
     def __init__(self, device: Device, clock: GpuClock, form: PictureFormat, stack: ExitStack) -> None:
         vk = api.vk
-        self.device, self.form = device, form
+        self.device, self.clock, self.form = device, clock, form
         self.gpu_ns = 0
         sampled = vk.VK_IMAGE_USAGE_SAMPLED_BIT | vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
         readable = sampled | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT
-        self._pictures = [self._images(sampled, stack) for _ in range(2)]
+        self.pictures = [self._images(sampled, stack) for _ in range(2)]
         self._result = self._images(readable, stack)
         self._slots = [StagingSlot(device, form) for _ in range(2)]
         for slot in self._slots:
@@ -54,7 +55,7 @@ class Workshop:
         ]
         for reader in self._readers:
             stack.callback(reader.close)
-        self.interpolator = Interpolator(device, clock, form, self._pictures, FRAMES_IN_FLIGHT)
+        self.interpolator = Interpolator(device, clock, form, self.pictures, FRAMES_IN_FLIGHT)
         stack.callback(self.interpolator.close)
 
     def make(
@@ -65,7 +66,7 @@ class Workshop:
             slot.write(reference.make_picture(self.form, codes))
         commands = OneTimeCommands(self.device)
         command_buffer = commands.begin()
-        for slot, images in zip(self._slots, self._pictures, strict=True):
+        for slot, images in zip(self._slots, self.pictures, strict=True):
             self._copy_in(command_buffer, slot.buffer, slot.regions, images)
         self.interpolator.record(command_buffer, frame_in_flight, (0, 1), phase, kind)
         self._copy_in(command_buffer, *self.interpolator.made, self._result)
