@@ -14,6 +14,9 @@ from app.ipc.channel import MessageChannel
 
 LOOPBACK: Final = "127.0.0.1"
 
+MAX_CLIENTS: Final = 16
+"""Clients that a server takes at once."""
+
 
 # --- session → stream server -----------------------------------------------------------------------------------------
 

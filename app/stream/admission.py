@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-MAX_CLIENTS: Final = 16
+from app.ipc.stream_messages import MAX_CLIENTS
 
 _PREFIX: Final = "/v1/preview/"
 _SCHEME: Final = "bearer"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stream.admission import MAX_CLIENTS, Refusal, preview_path, refusal_of
+from app.ipc.stream_messages import MAX_CLIENTS
+from app.stream.admission import Refusal, preview_path, refusal_of
 
 TOKEN = "s3cret-Token_~"  # noqa: S105 - of a test
 PATH = "/v1/preview/run-1"
