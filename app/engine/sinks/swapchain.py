@@ -45,6 +45,7 @@ from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
 from app.engine.vulkan.surface import Surface, open_surface
 from app.engine.vulkan.swapchain import SurfaceOffer, SurfaceReader, Swapchain
+from app.engine.vulkan.x_present import XCompletionTimes, XPresentEvents
 from app.ipc.messages import SinkInfo
 
 FRAMES_IN_FLIGHT: Final = 3
@@ -130,6 +131,8 @@ class SwapchainSink:
             sources.append(PresentTimingTimes(device, TimingFunctions(device.handle)))
         if feedback is not None and feedback.available:
             sources.append(FeedbackTimes(feedback))
+        if self._surface.window_id is not None:
+            sources += _x_completions(self._surface.window_id)
         if {PRESENT_WAIT, PRESENT_WAIT2} & device.extensions:
             sources.append(PresentWaits(device))
         if SWAPCHAIN_MAINTENANCE in device.extensions:
@@ -611,6 +614,13 @@ def open_swapchain_sink(
         SinkError: no Vulkan, no X server, no such window, no device that fits; the text says what to do.
     """
     return SwapchainSink(open_instance(validation=validation), spec, request, device, without, tiles)
+
+
+def _x_completions(window_id: int) -> list[DisplayTimes]:
+    try:
+        return [XCompletionTimes(XPresentEvents(window_id))]
+    except SinkError:
+        return []  # this server or system has no Present extension: one source less, and no fault
 
 
 def _wait_hidden(deadline_ns: int) -> None:
