@@ -71,10 +71,11 @@ class HardwareDecoding:
         """Set the number of surfaces, before the decoder has seen its first packet.
 
         Raises:
-            NoHardwareError: FFmpeg made a software decoder of it, because NVDEC does not know the codec.
+            NoHardwareError: FFmpeg's decoder has no NVDEC form. So it is with AV1 too: PyAV takes libdav1d for it, not
+                FFmpeg's own decoder, which has one.
         """
         if not decoder.is_hwaccel:
-            raise NoHardwareError(f"does not decode {decoder.name}")
+            raise NoHardwareError(f"{decoder.name} decodes in software only")
         decoder.options = {**decoder.options, "extra_hw_frames": str(self.extra_hw_frames)}
 
 
@@ -115,4 +116,4 @@ def open_container(
             raise
         raise NoHardwareError(f"no device ({error.strerror})") from error
     except RuntimeError as error:
-        raise NoHardwareError("does not decode this codec") from error
+        raise NoHardwareError("its decoder is software only") from error

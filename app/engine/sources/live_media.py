@@ -34,7 +34,8 @@ _WENT_ON: Final = "the live source went on while the display stood still"
 class LiveMediaSource(PacedSource):
     """Implements `Source` for what arrives in its own time.
 
-    A frame's `arrive_ns` is when FFmpeg handed out the last byte of its packet, whatever its timestamp says. What the
+    A frame's `arrive_ns` is when FFmpeg handed out its packet, whatever its timestamp says. (MPEG-TS shows where a
+    picture ends only by the next one's beginning, so there it is an interval after the picture's last byte.) What the
     decoder cannot take in time is lost (`decode_overflow`), as in the receive buffer of any client.
 
     A lost source is no end: it is tried again until `interrupt`, and the first frame after that begins a new segment.

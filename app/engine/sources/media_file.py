@@ -224,6 +224,9 @@ class MediaFileSource(PacedSource):
         except SourceError as error:
             self._notices.append(f"the loop ends: {error}")
             return False
+        if self._interrupted:
+            media.container.close()
+            return False
         self._reader.close()
         self._begin_with(media)
         return True

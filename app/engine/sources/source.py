@@ -18,7 +18,8 @@ class Delivery:
         picture: the decoded picture; None when the frame was lost before decoding (`decode_overflow`).
         pts_ns: time within the stream, from 0 at the first frame; goes on rising over a loop. `NO_STAMP_NS` if the
             stream has none.
-        arrive_ns: when its data were delivered. A live-paced source keeps to its schedule whatever the pipeline does.
+        arrive_ns: when its data were delivered: by the schedule of a file that is played live, whatever the pipeline
+            does; when they were read, from a sender that really is live.
         decode_start_ns, decode_end_ns: `NO_STAMP_NS` when never decoded.
         key_frame: coded as a key frame.
         discontinuity: why a new segment must begin with this frame (`resolution changed to 640×360`), or "".
@@ -69,7 +70,8 @@ class Source(Protocol):
         """Put off all that is not delivered yet: that much time has passed which shall not count (a pause).
 
         From any thread. The schedule goes on as if the clock had stood still; nothing is skipped, nothing comes in a
-        burst.
+        burst. A sender that really is live does not wait: what it sent meanwhile is left out, and what it sends next
+        comes with a `discontinuity`.
         """
         ...
 

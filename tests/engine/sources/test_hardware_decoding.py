@@ -70,7 +70,7 @@ def test_a_device_that_goes_away_between_trial_and_opening_leaves_software(tmp_p
 def test_a_codec_that_the_device_does_not_decode_leaves_software(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", Video(frames=3))
     hardware = HardwareDecoding(4, device_fault=there_is_a_device, accelerator=another_device_type)
-    assert description(path, hardware).endswith("software decoder (NVDEC: does not decode this codec)")
+    assert description(path, hardware).endswith("software decoder (NVDEC: its decoder is software only)")
 
 
 def test_the_fault_of_a_file_is_not_put_down_to_the_decoder(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_ffmpeg_knows_the_option_by_this_name() -> None:
 def test_a_decoder_left_in_software_is_no_hardware_decoder() -> None:
     decoder = av.CodecContext.create("ffv1", "r")
     assert isinstance(decoder, VideoCodecContext)
-    with pytest.raises(NoHardwareError, match="does not decode ffv1"):
+    with pytest.raises(NoHardwareError, match="ffv1 decodes in software only"):
         HardwareDecoding(4).set_up(decoder)
 
 
