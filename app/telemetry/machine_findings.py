@@ -1,4 +1,4 @@
-"""Findings about the machine itself: system, processor, displays, rights, power, other monitors, folders."""
+"""Findings about the machine itself: system, processor, displays, power, other monitors, folders."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ from typing import Final
 import platformdirs
 import psutil
 
+from app.telemetry.cgroup import read_cpu_group
 from app.telemetry.finding import Finding, failed, limited, ok
 from app.telemetry.machine import Surroundings, container_name, is_wsl2, kernel_release, read_text
+from app.telemetry.scheduling_findings import (
+    find_niceness,
+    find_processor_share,
+    find_real_time_rights,
+    read_scheduling_rights,
+)
 
 _MIB: Final = 2**20
 _LEAST_MEMORY_BYTES: Final = 2 * 2**30
 _LEAST_DISK_BYTES: Final = 200 * _MIB
 """A run of a minute with its recording, report and sample needs a fraction of it."""
-
-_CAP_SYS_NICE: Final = 23
 
 OTHER_MONITORS: Final = frozenset(
     {
@@ -49,18 +54,22 @@ _LAYER_SWITCHES: Final = ("MANGOHUD", "ENABLE_VKBASALT", "VK_INSTANCE_LAYERS", "
 
 def machine_findings(surroundings: Surroundings) -> list[Finding]:
     """Return every finding of this module, in the order of the table."""
+    processors, processes = psutil.cpu_count() or 1, _process_names()
+    group, rights = read_cpu_group(surroundings.roots), read_scheduling_rights()
     return [
         find_system(surroundings),
         find_isolation(surroundings),
-        find_processor(psutil.cpu_count() or 1, _processor_name(surroundings)),
+        find_processor(processors, _processor_name(surroundings)),
         find_memory(psutil.virtual_memory().available),
         find_display_server(surroundings),
         find_governor(surroundings),
         find_link_power(surroundings),
         find_power_source(surroundings),
-        find_real_time_rights(surroundings, _real_time_limit()),
+        find_real_time_rights(surroundings, rights, group, processes),
+        find_niceness(surroundings, rights.nice),
+        find_processor_share(group, processors),
         find_render_nodes(surroundings),
-        find_other_monitors(_process_names(), surroundings),
+        find_other_monitors(processes, surroundings),
         find_cache(platformdirs.user_cache_path("veotuner", appauthor=False)),
         find_folder("configuration folder", platformdirs.user_config_path("veotuner", appauthor=False)),
         find_folder("recordings folder", platformdirs.user_data_path("veotuner", appauthor=False)),
@@ -164,22 +173,6 @@ def find_power_source(surroundings: Surroundings) -> Finding:
     return limited("power source", "battery: clocks are held down", "plug the machine in before you measure")
 
 
-def find_real_time_rights(surroundings: Surroundings, limit: int) -> Finding:
-    """Say whether the engine may run at real-time priority.
-
-    Args:
-        limit: RLIMIT_RTPRIO, soft; −1 is unlimited.
-    """
-    if sys.platform == "win32":
-        return ok("real-time priority", "set by priority class")
-    if _has_capability(surroundings, _CAP_SYS_NICE):
-        return ok("real-time priority", "allowed (CAP_SYS_NICE)")
-    if limit:
-        return ok("real-time priority", f"allowed up to {limit if limit > 0 else 99} (RLIMIT_RTPRIO)")
-    cure = "allow it in /etc/security/limits.d (for example: @video - rtprio 20) and log in again"
-    return limited("real-time priority", "not allowed (RLIMIT_RTPRIO is 0)", cure)
-
-
 def find_render_nodes(surroundings: Surroundings, may_use: Callable[[Path], bool] | None = None) -> Finding:
     """Say whether GPU device files exist and may be opened."""
     if sys.platform == "win32":
@@ -245,16 +238,6 @@ def _display_sockets(surroundings: Surroundings) -> list[Path]:
     if wayland:
         sockets.append(Path(environ.get("XDG_RUNTIME_DIR", "/run")) / wayland)
     return sockets
-
-
-def _has_capability(surroundings: Surroundings, bit: int) -> bool:
-    status = read_text(surroundings.roots.proc / "self/status") or ""
-    effective = next((line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), "0")
-    return bool(int(effective, 16) >> bit & 1)
-
-
-def _real_time_limit() -> int:
-    return psutil.Process().rlimit(psutil.RLIMIT_RTPRIO)[0] if sys.platform == "linux" else 0
 
 
 def _processor_name(surroundings: Surroundings) -> str:

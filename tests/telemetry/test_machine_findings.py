@@ -22,7 +22,6 @@ from app.telemetry.machine_findings import (
     find_other_monitors,
     find_power_source,
     find_processor,
-    find_real_time_rights,
     find_render_nodes,
     find_system,
     machine_findings,
@@ -132,23 +131,6 @@ def test_a_laptop_on_its_battery_is_told_to_be_plugged_in(around: Surroundings, 
     assert find_power_source(around).text == "mains"
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "limit", "status"),
-    [
-        ("0000000000000000", 0, Status.LIMITED),
-        ("0000000000000000", 20, Status.OK),
-        ("0000000000000000", -1, Status.OK),
-        ("0000000000800000", 0, Status.OK),
-        ("000001ffffffffff", 0, Status.OK),
-    ],
-)
-def test_real_time_rights_come_from_the_limit_or_the_capability(
-    around: Surroundings, tmp_path: Path, capabilities: str, limit: int, status: Status
-) -> None:
-    plant(tmp_path, {"proc/self/status": f"Name:\tpython\nCapEff:\t{capabilities}\n"})
-    assert find_real_time_rights(around, limit).status is status
-
-
 def test_render_nodes_must_exist_and_be_open_to_us(around: Surroundings, tmp_path: Path) -> None:
     assert "software" in find_render_nodes(around).text
     plant(tmp_path, {"dev/dri/renderD128": "", "dev/nvidia0": "", "dev/nvidiactl": ""})
@@ -197,5 +179,5 @@ def test_the_cache_says_what_it_holds(tmp_path: Path) -> None:
 
 def test_this_machine_is_examined_for_real() -> None:
     findings = machine_findings(Surroundings())
-    assert len({finding.topic for finding in findings}) == len(findings) == 14
+    assert len({finding.topic for finding in findings}) == len(findings) == 16
     assert all(finding.text for finding in findings)
