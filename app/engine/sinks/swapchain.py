@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.config.sink_text import SurfaceSpec
 from app.core.clock import NS_PER_MS, NS_PER_S
 from app.core.errors import SinkError
-from app.core.vocabulary import Fate
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.sinks.display_ladder import DisplayLadder
 from app.engine.sinks.display_refresh import RefreshTracker
+from app.engine.sinks.display_sources import list_display_sources
+from app.engine.sinks.fifo_pacing import FifoPacing
+from app.engine.sinks.pictures_in_flight import PicturesInFlight
 from app.engine.sinks.sink import RefreshGrid, Settled, SinkRequest
-from app.engine.vulkan import api
-from app.engine.vulkan.api import Handle
 from app.engine.vulkan.capture import Captures, PendingCapture, capture_last_picture
 from app.engine.vulkan.clearing import ClearLoop
-from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, Device
-from app.engine.vulkan.display_time import (
-    AcquireReturns,
-    CallReturns,
-    DisplayTimes,
-    FeedbackTimes,
-    PresentFenceTimes,
-    PresentWaits,
-)
+from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.gpu_clock import ClockState, GpuClock
-from app.engine.vulkan.in_flight import Submission
 from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.negotiation import IN_ORDER_MODES, grant_mode
-from app.engine.vulkan.pacing import FASTEST_REFRESH_NS, Pacing, PacingProbe, outruns_fifo
 from app.engine.vulkan.physical_device import choose_physical_device
 from app.engine.vulkan.present_fences import PresentFences
-from app.engine.vulkan.present_timing import PresentTimingTimes
-from app.engine.vulkan.present_timing_abi import PRESENT_TIMING, PRESENT_WAIT2, TimingFunctions
 from app.engine.vulkan.presentation import Presentation
 from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
 from app.engine.vulkan.surface import Surface, open_surface
 from app.engine.vulkan.swapchain import SurfaceOffer, SurfaceReader, Swapchain
-from app.engine.vulkan.x_present import XCompletionTimes, XPresentEvents
 from app.ipc.messages import SinkInfo
 
 FRAMES_IN_FLIGHT: Final = 3
@@ -54,10 +40,18 @@ _SETTLE_NS: Final = 300 * NS_PER_MS
 """How long a rebuild waits for display times before it gives them up."""
 
 _HIDDEN_WAIT_NS: Final = 20 * NS_PER_MS
+_SEEN_NS: Final = 100 * NS_PER_MS
+"""How long a picture is held back for the one before it to be seen, before the window counts as hidden."""
+
 _OPENED: Final = "opened"
-_POLL_S: Final = 0.0002
-_RETURNS_KEPT: Final = 64
-"""Present calls over which a FIFO that does not pace is found out while it runs."""
+
+
+class _Withheld(NamedTuple):
+    """A picture that is drawn and not given yet."""
+
+    presentation: Presentation
+    image_index: int
+    submit_ns: int
 
 
 class SwapchainSink:
@@ -79,18 +73,14 @@ class SwapchainSink:
         self._tiles = tiles
         self._request = request
         self._swapchain: Swapchain | None = None
-        self._pending: deque[Presentation] = deque()
-        self._settled: list[Settled] = []
         self._held: int | None = None
+        self._withheld: _Withheld | None = None
         self._last: Presentation | None = None
         self._stale = ""
         self._suboptimal_is_final = False
-        self._pacing: Pacing | None = None
-        self._probed = False
-        self._presented = 0
-        self._returns: deque[int] = deque(maxlen=_RETURNS_KEPT)
-        self._outruns = False
-        self._info_due = ""
+        self._info_due = False
+        self._pacing = FifoPacing()
+        self._refreshes = RefreshTracker()
         with ExitStack() as stack:
             stack.callback(instance.close)
             self._open(spec, device, without, stack)
@@ -113,31 +103,15 @@ class SwapchainSink:
         self._renderer = Renderer(self._device, self._clock, target_format, FRAMES_IN_FLIGHT, self._tiles)
         self._renderer.set_command_buffers(self._request.command_buffers)
         stack.callback(self._renderer.close)
-        self._fences = PresentFences(self._device) if SWAPCHAIN_MAINTENANCE in self._device.extensions else None
-        if self._fences is not None:
-            stack.callback(self._fences.close)
+        fences = PresentFences(self._device) if SWAPCHAIN_MAINTENANCE in self._device.extensions else None
+        if fences is not None:
+            stack.callback(fences.close)
         self._captures = Captures()
         stack.callback(self._close_swapchain)
         stack.callback(self._captures.close)
-        self._refreshes = RefreshTracker()
-        self._ladder = DisplayLadder(self._display_sources(), self._refreshes)
+        self._ladder = DisplayLadder(list_display_sources(self._device, self._surface), self._refreshes)
         stack.callback(self._ladder.close)
-
-    def _display_sources(self) -> list[DisplayTimes]:
-        """Return what this device and surface have to tell display times by, best first."""
-        device, feedback = self._device, self._surface.feedback
-        sources: list[DisplayTimes] = []
-        if PRESENT_TIMING in device.extensions:
-            sources.append(PresentTimingTimes(device, TimingFunctions(device.handle)))
-        if feedback is not None and feedback.available:
-            sources.append(FeedbackTimes(feedback))
-        if self._surface.window_id is not None:
-            sources += _x_completions(self._surface.window_id)
-        if {PRESENT_WAIT, PRESENT_WAIT2} & device.extensions:
-            sources.append(PresentWaits(device))
-        if SWAPCHAIN_MAINTENANCE in device.extensions:
-            sources.append(PresentFenceTimes(device))
-        return [*sources, AcquireReturns(), CallReturns()]
+        self._pictures = PicturesInFlight(self._renderer, self._ladder, fences, self._tiles)
 
     @property
     def info(self) -> SinkInfo:
@@ -197,7 +171,7 @@ class SwapchainSink:
                 return None
             if self._held is not None:
                 return self._held
-            if self._may_stall(self._swapchain) and not self._await_display(deadline_ns):
+            if self._withheld is not None and not self._give_withheld(self._swapchain, deadline_ns):
                 return None
             if self._try_acquire(self._swapchain, deadline_ns):
                 return self._held
@@ -217,13 +191,12 @@ class SwapchainSink:
         submit_ns = time.monotonic_ns()
         submission = renderer.queue(context, swapchain.present_semaphores[image_index])
         self._held = None
-        fence = self._fences.take() if self._fences is not None else None
-        presentation = self._begin_presentation(frames, submission, swapchain, fence)
-        call_ns = time.monotonic_ns()
-        presentation.call_ns = call_ns
-        code = swapchain.present(image_index, fence)
-        presentation.note_call(submit_ns, call_ns, time.monotonic_ns())
-        self._take_present_result(presentation, code)
+        presentation = self._pictures.begin(frames, submission, swapchain.mode, swapchain.presents + 1)
+        if self._may_stall(swapchain) and not self._pictures.await_display(submit_ns + _SEEN_NS, presentation):
+            self._withheld = _Withheld(presentation, image_index, submit_ns)
+            presentation.note_call(submit_ns, submit_ns, submit_ns)
+        else:
+            self._give(presentation, swapchain, image_index, submit_ns)
 
     def collect(self) -> Sequence[Settled]:
         """Return the frames whose fate became known.
@@ -231,15 +204,14 @@ class SwapchainSink:
         Raises:
             SinkError: the device was lost.
         """
-        self._settle(ending=False)
+        self._pictures.settle(ending=False)
         if self._info_due or self._ladder.source.label != self._info.display_time_source:
             self._refresh_info()
-        return self._take_settled()
+        return self._pictures.take_settled()
 
     def undisplayed(self) -> int:
         """Return how many presented pictures are not known to be displayed yet."""
-        self._ladder.collect(time.monotonic_ns())
-        return sum(presentation.is_open for presentation in self._pending)
+        return self._pictures.undisplayed()
 
     def rebuild(self, request: SinkRequest) -> None:
         """Apply a request: live where the swapchain can do it, else by a rebuild, before which frames settle."""
@@ -257,14 +229,13 @@ class SwapchainSink:
 
     def drain(self, deadline_ns: int) -> Sequence[Settled]:
         """Wait for frames in flight to settle, until the deadline at most."""
-        self._await_in_flight(deadline_ns, ending=True)
-        if self._refreshes.publish(time.monotonic_ns()):
-            self._info_due = "refreshes measured"
-        return self._take_settled()
+        self._pictures.await_end(deadline_ns, ending=True)
+        self._info_due |= self._refreshes.publish(time.monotonic_ns())
+        return self._pictures.take_settled()
 
     def pending(self) -> Sequence[Frame]:
         """Return frames presented but not settled."""
-        return [frame for each in self._pending for frame in (*each.inherited, *each.frames)]
+        return self._pictures.frames()
 
     def repeated(self) -> int | None:
         """Return None: refreshes are not known here."""
@@ -301,17 +272,21 @@ class SwapchainSink:
     def close(self) -> None:
         """Free everything. A second call does nothing."""
         self._parts.close()
-        self._pending.clear()
+        self._pictures.forget()
 
     def take_notices(self) -> list[str]:
         """Look back on what was shown, and return what a person should know since the last call.
 
         A slow thread calls this twice a second: it measures the refreshes, which is too much for the present thread.
         """
-        now_ns = time.monotonic_ns()
-        if self._refreshes.review(now_ns):
-            self._info_due = "refreshes measured"
-        return [*self._ladder.take_notices(), *self._watch_pacing(), *self._renderer.take_notices()]
+        notices = [*self._ladder.take_notices(), *self._renderer.take_notices()]
+        swapchain = self._swapchain
+        outrun = self._pacing.watch(swapchain, self._refreshes.rate_hz) if swapchain is not None else ""
+        if outrun:
+            notices.append(outrun)
+        if self._refreshes.review(time.monotonic_ns()) or outrun:
+            self._info_due = True
+        return notices
 
     def _follow(self) -> None:
         size = self._surface.follow()
@@ -339,25 +314,32 @@ class SwapchainSink:
             check(code, "vkAcquireNextImageKHR")
         return False
 
-    def _begin_presentation(
-        self, frames: Sequence[Frame], submission: Submission, swapchain: Swapchain, fence: Handle | None
-    ) -> Presentation:
-        self._presented += 1
-        presentation = Presentation(
-            frames,
-            submission,
-            swapchain.mode,
-            serial=self._presented,
-            present_id=swapchain.presents + 1,
-            fence=fence,
-        )
-        now_ns = time.monotonic_ns()
-        presentation.alone = not self._pending or (
-            not self._pending[-1].is_open and self._pending[-1].displayed_ns <= now_ns
-        )
-        self._pending.append(presentation)
+    def _give(self, presentation: Presentation, swapchain: Swapchain, image_index: int, submit_ns: int) -> None:
+        """Queue a picture that is drawn, or being drawn, for display."""
         self._ladder.before_present(presentation)
-        return presentation
+        call_ns = time.monotonic_ns()
+        presentation.call_ns = call_ns
+        code = swapchain.present(image_index, presentation.fence)
+        presentation.note_call(submit_ns, call_ns, time.monotonic_ns())
+        self._take_present_result(presentation, code)
+
+    def _may_stall(self, swapchain: Swapchain) -> bool:
+        """Tell whether a present may never return while the window is hidden (Wayland without wp_fifo_manager_v1).
+
+        Then a picture is given only when the one before is known to be seen. That costs no refresh: such a FIFO holds
+        one picture in any case.
+        """
+        return self._surface.fifo_may_stall and swapchain.mode in IN_ORDER_MODES
+
+    def _give_withheld(self, swapchain: Swapchain, deadline_ns: int) -> bool:
+        """Give the picture held back once the window is seen again; False at the deadline."""
+        assert self._withheld is not None
+        presentation, image_index, submit_ns = self._withheld
+        if self._may_stall(swapchain) and not self._pictures.await_display(deadline_ns, presentation):
+            return False
+        self._withheld = None
+        self._give(presentation, swapchain, image_index, submit_ns)
+        return True
 
     def _take_present_result(self, presentation: Presentation, code: int) -> None:
         if code not in (SUCCESS, SUBOPTIMAL):
@@ -369,59 +351,12 @@ class SwapchainSink:
             return
         self._note_suboptimal(code)
         self._last = presentation
-        self._returns.append(presentation.return_ns)
+        self._pacing.note(presentation.return_ns)
         self._ladder.presented(presentation)
 
     def _note_suboptimal(self, code: int) -> None:
         if code == SUBOPTIMAL and not self._suboptimal_is_final:
             self._stale = "the window changed"
-
-    def _is_settled(self, presentation: Presentation) -> bool:
-        return (
-            not presentation.is_open
-            and self._renderer.poll(presentation.submission)
-            and (self._fences is None or self._fences.is_free(presentation.fence))
-        )
-
-    def _settle(self, *, ending: bool) -> None:
-        """Settle presentations in order as far as their fate is known.
-
-        Args:
-            ending: nothing is presented for now, so that a picture thrown away last has no heir.
-        """
-        self._ladder.collect(time.monotonic_ns())
-        while self._pending and self._is_settled(self._pending[0]):
-            if not ending and self._awaits_heir(self._pending[0]):
-                break
-            presentation = self._pending.popleft()
-            presentation.note_submission()
-            if self._fences is not None:
-                self._fences.give_back(presentation.fence)
-                presentation.fence = None
-            heir = self._pending[0] if self._pending else None
-            self._settled += [Settled(frame, presentation.fate) for frame in presentation.settle(heir)]
-
-    def _awaits_heir(self, presentation: Presentation) -> bool:
-        """Tell whether the next picture, which is not there yet, may show what this one was to show."""
-        return self._tiles > 1 and presentation.fate is not Fate.DISPLAYED and len(self._pending) == 1
-
-    def _await_in_flight(self, deadline_ns: int, *, ending: bool) -> None:
-        """Wait for presentations in flight to settle, until the deadline at most."""
-        self._ladder.give_up()
-        self._settle(ending=ending)
-        while self._is_in_flight() and time.monotonic_ns() < deadline_ns:
-            time.sleep(_POLL_S)
-            self._settle(ending=ending)
-
-    def _is_in_flight(self) -> bool:
-        """Tell whether something is pending that does not merely wait for an heir."""
-        return bool(self._pending) and not (self._is_settled(self._pending[0]) and self._awaits_heir(self._pending[0]))
-
-    def _take_settled(self) -> Sequence[Settled]:
-        if not self._settled:
-            return ()
-        settled, self._settled = self._settled, []
-        return settled
 
     def _build(self, reason: str) -> None:
         """Make the swapchain anew from what surface and configuration say now."""
@@ -431,13 +366,12 @@ class SwapchainSink:
         offer = self._reader.read(self._request.present_mode, self._followed)
         if min(offer.extent) > 0:
             before = (self._swapchain.extent, self._swapchain.mode) if self._swapchain is not None else None
-            self._probe_pacing(offer)
+            if self._pacing.wants_probe(self._request, offer):
+                self._probe_pacing(offer)
             swapchain = self._replace_swapchain(offer)
             # The same size and mode again: SUBOPTIMAL is what this surface is, not something that a rebuild cures.
             self._suboptimal_is_final = before == (swapchain.extent, swapchain.mode)
-            self._returns.clear()
-            swapchain.paces = self._paces
-            self._ladder.rebuilt(swapchain)
+            self._take_over(swapchain)
         else:
             self._close_swapchain()
         cost_ms = None if reason == _OPENED else (time.monotonic_ns() - started_ns) / NS_PER_MS
@@ -458,12 +392,12 @@ class SwapchainSink:
         if self._held is not None:
             self._held = None
             self._renderer.discard_acquired(self._renderer.next_context())
-        self._await_in_flight(time.monotonic_ns() + _SETTLE_NS, ending=False)
-        self._ladder.abandon(time.monotonic_ns())
-        self._device.wait_idle()
-        for presentation in self._pending:
-            presentation.fence = None  # presentation kept it beyond the limit: it is not used again
-        self._settle(ending=False)
+        if self._withheld is not None:
+            self._withheld.presentation.note_refused()
+            self._withheld.presentation.fence = None  # nothing will signal it
+            self._withheld = None
+        self._pictures.await_end(time.monotonic_ns() + _SETTLE_NS, ending=False)
+        self._pictures.abandon()
 
     def _close_swapchain(self) -> None:
         """End all work of the device and drop the swapchain, also when ending it fails."""
@@ -481,68 +415,29 @@ class SwapchainSink:
 
     def _probe_pacing(self, offer: SurfaceOffer) -> None:
         """Find out once whether FIFO paces here; `self._swapchain` is then the one to replace."""
-        mode = grant_mode(self._request.present_mode, offer.modes).mode
-        clearable = offer.usage & api.vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
-        if self._probed or mode not in IN_ORDER_MODES or not clearable:
-            return
-        self._probed = True
-        images = self._request.min_image_count
-        probe = PacingProbe(self._renderer, self._reader, self._followed, images, self._swapchain)
+        probe = self._pacing.probe(self._renderer, self._reader, self._followed, self._request, self._swapchain)
         try:
-            self._pacing = probe.run(mode)
+            self._pacing.finding = probe.run(grant_mode(self._request.present_mode, offer.modes).mode)
         finally:
             self._swapchain = probe.swapchain
 
-    @property
-    def _paces(self) -> bool:
-        return self._pacing is not None and self._pacing.paces and not self._outruns
-
-    def _watch_pacing(self) -> list[str]:
-        """Find out from the running presents that a FIFO does not wait for the display; said once."""
-        swapchain = self._swapchain
-        if self._outruns or swapchain is None or swapchain.mode not in IN_ORDER_MODES:
-            return []
-        rate_hz = self._refreshes.rate_hz
-        period_ns = NS_PER_S / rate_hz if rate_hz else float(FASTEST_REFRESH_NS)
-        if not outruns_fifo(list(self._returns), len(swapchain.targets), period_ns):
-            return []
-        self._outruns = True
-        self._info_due = "FIFO does not pace"
-        took_ms = (self._returns[-1] - self._returns[0]) / NS_PER_MS
-        notice = (
-            f"FIFO does not wait for the display here: {len(self._returns)} pictures were taken in {took_ms:.1f} ms, "
-            "faster than they can be shown. Present in MAILBOX, or switch off what overrides vertical sync in the "
-            "driver's settings."
-        )
-        return [notice]
-
-    def _may_stall(self, swapchain: Swapchain) -> bool:
-        return self._surface.fifo_may_stall and swapchain.mode in IN_ORDER_MODES
-
-    def _await_display(self, deadline_ns: int) -> bool:
-        """Wait until all pictures are on the screen; False at the deadline.
-
-        Where a present of a hidden window never returns (Wayland without wp_fifo_manager_v1), a picture is given only
-        when the one before is known to be seen. That costs no refresh: such a FIFO holds one picture in any case.
-        """
-        while self.undisplayed():
-            if time.monotonic_ns() >= deadline_ns:
-                return False
-            time.sleep(_POLL_S)
-        return True
+    def _take_over(self, swapchain: Swapchain) -> None:
+        """Begin to present with a swapchain, or in another mode of it."""
+        swapchain.paces = self._pacing.paces
+        self._pacing.restart()
+        self._ladder.rebuilt(swapchain)
 
     def _change_mode(self, swapchain: Swapchain, before: SinkRequest) -> bool:
         """Change the present mode without a rebuild; False where the swapchain cannot, or more is asked for."""
         request = self._request
         grant = grant_mode(request.present_mode, swapchain.offer.modes)
-        unprobed = grant.mode in IN_ORDER_MODES and not self._probed
+        unprobed = self._pacing.wants_probe(request, swapchain.offer)
         if request.min_image_count != before.min_image_count or unprobed:
             return False
         if grant.mode is not swapchain.mode and grant.mode not in swapchain.live_modes:
             return False
         swapchain.change_mode(grant.mode, grant.reason)
-        self._returns.clear()
-        self._ladder.rebuilt(swapchain)
+        self._take_over(swapchain)
         self._info = self._describe(swapchain.offer, self._info.rebuild_ms)
         return True
 
@@ -550,10 +445,10 @@ class SwapchainSink:
         """Describe the sink anew where what is known of the display has changed; the grant stays."""
         if self._swapchain is not None:
             self._info = self._describe(self._swapchain.offer, self._info.rebuild_ms)
-        self._info_due = ""
+        self._info_due = False
 
     def _describe(self, offer: SurfaceOffer, rebuild_ms: float | None) -> SinkInfo:
-        physical, swapchain = self._device.physical, self._swapchain
+        physical, swapchain, pacing = self._device.physical, self._swapchain, self._pacing
         granted = swapchain.mode if swapchain is not None else self._request.present_mode
         return SinkInfo(
             kind=self._surface.kind,
@@ -564,7 +459,7 @@ class SwapchainSink:
             available_modes=[str(mode) for mode in offer.modes],
             image_count=len(swapchain.targets) if swapchain is not None else 0,
             display_time_source=self._ladder.source.label,
-            paces_fifo=self._paces if self._pacing is not None and granted in IN_ORDER_MODES else None,
+            paces_fifo=pacing.paces if pacing.finding is not None and granted in IN_ORDER_MODES else None,
             device=physical.name,
             device_is_software=physical.is_software,
             device_uuid=physical.uuid,
@@ -587,8 +482,8 @@ class SwapchainSink:
             "GPU times": self._clock.unavailable or "calibrated to CLOCK_MONOTONIC",
             "display times": self._ladder.source.label,
         }
-        if self._pacing is not None:
-            settings["FIFO interval at opening"] = f"{self._pacing.interval_ns / NS_PER_MS:.2f} ms"
+        if self._pacing.finding is not None:
+            settings["FIFO interval at opening"] = f"{self._pacing.finding.interval_ns / NS_PER_MS:.2f} ms"
         return settings
 
 
@@ -616,15 +511,8 @@ def open_swapchain_sink(
     return SwapchainSink(open_instance(validation=validation), spec, request, device, without, tiles)
 
 
-def _x_completions(window_id: int) -> list[DisplayTimes]:
-    try:
-        return [XCompletionTimes(XPresentEvents(window_id))]
-    except SinkError:
-        return []  # this server or system has no Present extension: one source less, and no fault
-
-
 def _wait_hidden(deadline_ns: int) -> None:
     """Wait a little while nothing can be presented, so that the caller does not spin."""
     remaining_ns = min(deadline_ns - time.monotonic_ns(), _HIDDEN_WAIT_NS)
     if remaining_ns > 0:
-        time.sleep(remaining_ns / 1e9)
+        time.sleep(remaining_ns / NS_PER_S)

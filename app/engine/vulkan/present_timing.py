@@ -10,7 +10,6 @@ from app.core.clock import NO_STAMP_NS
 from app.core.vocabulary import DisplayTimeSource
 from app.engine.vulkan import present_timing_abi as abi
 from app.engine.vulkan.api import Struct
-from app.engine.vulkan.device import Device
 from app.engine.vulkan.display_time import DisplayTimes, Shown, overtaken
 from app.engine.vulkan.presentation import Presentation
 from app.engine.vulkan.results import INCOMPLETE, SUCCESS
@@ -41,8 +40,7 @@ class PresentTimingTimes(DisplayTimes):
     source = DisplayTimeSource.PRESENT_TIMING
     needs_proof = True
 
-    def __init__(self, device: Device, functions: abi.TimingFunctions) -> None:
-        self._device = device
+    def __init__(self, functions: abi.TimingFunctions) -> None:
         self._functions = functions
         self.is_usable = False
         self._swapchain: Swapchain | None = None

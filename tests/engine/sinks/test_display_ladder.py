@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,36 +10,11 @@ from app.engine.sinks.display_ladder import DisplayLadder
 from app.engine.sinks.display_refresh import RefreshTracker
 from app.engine.vulkan.display_time import CallReturns, DisplayTimes, Shown
 from app.engine.vulkan.plausibility import PROOF, TOLERATED
-from app.engine.vulkan.presentation import Presentation
-from tests.engine.vulkan.presentations import presentation
+from tests.engine.vulkan.presentations import Played, presentation
 
 REFRESH_NS = 16_666_667
 SWAPCHAIN: Any = None
 """The sources of these tests ask nothing of it."""
-
-
-class Played(DisplayTimes):
-    """A source that says what the test lets it say."""
-
-    def __init__(self, source: DisplayTimeSource, *, needs_proof: bool = False) -> None:
-        self.source = source
-        self.needs_proof = needs_proof
-        self.given: list[Presentation] = []
-        self.said: list[Shown] = []
-        self.gave_up = 0
-
-    def presented(self, presentation: Presentation) -> None:
-        self.given.append(presentation)
-
-    def collect(self) -> Sequence[Shown]:
-        said, self.said = self.said, []
-        return said
-
-    def give_up(self) -> None:
-        self.gave_up += 1
-
-    def abandon(self) -> None:
-        self.said += [Shown(each, NO_STAMP_NS) for each in self.given if each.is_open]
 
 
 def play(ladder: DisplayLadder, source: Played, serial: int, displayed_ns: int, call_ns: int | None = None) -> Any:

@@ -14,13 +14,17 @@ from app.core.clock import NO_STAMP_NS
 from app.core.errors import SinkError
 from app.core.vocabulary import DisplayTimeSource, Fate, PresentMode
 from app.engine.frame import Frame
+from app.engine.sinks import swapchain
 from app.engine.sinks.sink import Settled, SinkRequest
 from app.engine.sinks.swapchain import SwapchainSink, open_swapchain_sink
+from app.engine.vulkan.display_time import CallReturns, Shown
+from app.engine.vulkan.pacing import Pacing
 from app.engine.vulkan.results import DEVICE_LOST, OUT_OF_DATE, VulkanError
-from app.engine.vulkan.surface import WindowClosedError
+from app.engine.vulkan.surface import HeadlessSurface, WindowClosedError
 from tests.engine.vulkan import reference
 from tests.engine.vulkan.conftest import read_png
 from tests.engine.vulkan.faults import answering, replaced
+from tests.engine.vulkan.presentations import Played
 from tests.support.flat_resources import assert_resources_stay_flat
 from tests.support.window_owner import WindowOwner
 from tests.support.x_server import XServer
@@ -329,6 +333,110 @@ def test_what_asks_for_no_other_swapchain_rebuilds_nothing(open_sink: OpenSink) 
     assert sink._swapchain is swapchain
     assert (sink.info.present_mode_requested, sink.info.present_mode_granted) == ("FIFO_RELAXED", "FIFO")
     assert "FIFO_RELAXED" in sink.info.grant_reason
+
+
+@pytest.fixture
+def feedback(monkeypatch: pytest.MonkeyPatch) -> Played:
+    """Makes the headless surface one whose FIFO may stall, with a compositor that answers what the test says."""
+    played = Played(DisplayTimeSource.PRESENTATION_FEEDBACK)
+    monkeypatch.setattr(HeadlessSurface, "fifo_may_stall", property(lambda _surface: True))
+    monkeypatch.setattr(swapchain, "list_display_sources", lambda *_where: [played, CallReturns()])
+    return played
+
+
+def present_one(sink: SwapchainSink, frame_id: int) -> None:
+    image = sink.acquire(time.monotonic_ns() + SECOND_NS)
+    assert image is not None
+    frame = Frame(frame_id)
+    frame.slot = 0
+    sink.present([frame], image)
+
+
+def answer(feedback: Played, number: int) -> None:
+    """Let the compositor say that a picture is shown now."""
+    feedback.said.append(Shown(feedback.given[number], time.monotonic_ns()))
+
+
+def test_a_picture_of_a_window_that_may_be_hidden_is_held_back_until_the_one_before_is_seen(
+    open_sink: OpenSink, feedback: Played
+) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    present_one(sink, 0)
+    present_one(sink, 1)
+    assert len(feedback.given) == 1, "presenting the second might never return"
+    assert sink.undisplayed() == 2
+    assert sink.acquire(time.monotonic_ns() + SECOND_NS // 100) is None
+    answer(feedback, 0)
+    assert sink.acquire(time.monotonic_ns() + SECOND_NS) is not None
+    assert len(feedback.given) == 2
+    answer(feedback, 1)
+    present_one(sink, 2)
+    answer(feedback, 2)
+    settled = sink.drain(time.monotonic_ns() + SECOND_NS)
+    assert [(each.frame.frame_id, each.fate) for each in settled] == [(n, Fate.DISPLAYED) for n in range(3)]
+    for frame, _ in settled:
+        assert frame.submit_ns <= frame.present_call_ns <= frame.present_return_ns <= frame.displayed_ns
+
+
+def test_a_picture_held_back_is_lost_to_a_rebuild_and_given_at_once_in_a_mode_that_does_not_stall(
+    open_sink: OpenSink, feedback: Played
+) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    present_one(sink, 0)
+    present_one(sink, 1)
+    sink.rebuild(SinkRequest(PresentMode.FIFO, 5))
+    fates = [each.fate for each in sink.drain(time.monotonic_ns() + SECOND_NS)]
+    assert fates == [Fate.DISPLAYED, Fate.COMPOSITOR_DISCARDED]
+    sink.rebuild(SinkRequest(PresentMode.MAILBOX, 5))
+    for frame_id in range(2, 6):
+        present_one(sink, frame_id)
+    assert [each.present_id for each in feedback.given[1:]] == [1, 2, 3, 4]
+    assert sink.undisplayed() == 4
+
+
+def test_closing_with_a_picture_held_back_leaves_nothing(open_sink: OpenSink, feedback: Played) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    present_one(sink, 0)
+    present_one(sink, 1)
+    assert len(sink.pending()) == 2
+
+
+def test_display_times_of_the_display_side_give_refresh_grid_and_rate(open_sink: OpenSink, feedback: Played) -> None:
+    """A display of 50 Hz, told by the compositor; the window's screen is 60 Hz by name."""
+    sink = open_sink(HeadlessSpec(64, 48), SinkRequest(PresentMode.MAILBOX, 5))
+    sink.follow_screen(60.0)
+    assert (sink.info.refresh_hz, sink.info.refresh_source) == (60.0, "nominal")
+    assert sink.info.display_time_quality == "exact"
+    assert sink.grid() is None
+    first_ns = time.monotonic_ns() - 40 * 20_000_000
+    for frame_id in range(40):
+        present_one(sink, frame_id)
+        feedback.given[-1].call_ns = first_ns + 20_000_000 * frame_id - 1_000
+        feedback.said.append(Shown(feedback.given[-1], first_ns + 20_000_000 * frame_id))
+        sink.collect()
+    assert sink.take_notices() == []
+    sink.collect()
+    grid = sink.grid()
+    assert grid is not None
+    assert grid.period_ns == pytest.approx(20_000_000, rel=1e-4)
+    assert sink.info.refresh_hz == pytest.approx(50.0, rel=1e-4)
+    assert sink.info.refresh_source.startswith("measured from ")
+    sink.follow_screen(144.0)
+    assert sink.grid() is None
+    assert sink.info.refresh_hz == 144.0
+
+
+def test_a_fifo_that_outruns_the_display_is_named_once(open_sink: OpenSink) -> None:
+    sink = open_sink(HeadlessSpec(64, 48))
+    sink._pacing.finding = Pacing(True, 16_666_667)  # the probe was deceived
+    sink.follow_screen(60.0)
+    show(sink, 70)
+    (notice,) = sink.take_notices()
+    assert "FIFO does not wait for the display here: 64 pictures were taken in" in notice
+    sink.collect()
+    assert sink.info.paces_fifo is False
+    show(sink, 70, first_id=70)
+    assert sink.take_notices() == []
 
 
 def test_two_hundred_resizes_of_a_foreign_window_are_followed(open_sink: OpenSink, connection: WindowOwner) -> None:

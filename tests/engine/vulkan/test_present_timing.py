@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -70,7 +69,7 @@ class FakeSwapchain:
 def make(domains: dict[int, int] | None = None, stage: int = 4) -> tuple[PresentTimingTimes, FakeDriver, FakeSwapchain]:
     driver: Any = FakeDriver({MONOTONIC: 5, SWAPCHAIN_LOCAL: 9} if domains is None else domains)
     swapchain: Any = FakeSwapchain(PresentTags(2, timing_stage=stage))
-    times = PresentTimingTimes(SimpleNamespace(), driver)  # type: ignore[arg-type]  # the functions do the work
+    times = PresentTimingTimes(driver)
     times.rebuilt(swapchain)
     return times, driver, swapchain
 
