@@ -20,7 +20,14 @@ from app.engine.encode.bitrate_control import BitrateControl
 from app.engine.encode.codec_choice import CodecChoice, Trial, choose_codec, try_encoder
 from app.engine.encode.coding import Coding, CodingPlan, OpenEncoder
 from app.engine.encode.destination import Destination, check_codec, parse_destination
-from app.engine.encode.encoder_options import VBV_MS, encoder_options, option_notices, target_bitrate_bits_per_s
+from app.engine.encode.encoder_options import (
+    LIBX264,
+    VBV_MS,
+    encoder_options,
+    expected_held_frames,
+    option_notices,
+    target_bitrate_bits_per_s,
+)
 from app.engine.encode.packet_file import PacketFile
 from app.engine.encode.record_ring import EncodeRow, RecordRing
 from app.engine.encode.video_encoder import CodedPacket, VideoEncoder
@@ -87,9 +94,11 @@ class EncodeBranch:
         if config.iframe_guard.enabled and self._bitrate is None:
             self._notices.append("iframe_guard acts on a bitrate: set encoder.bitrate_kbps, with rc cbr or vbr")
         self._admission = Admission(config.nvenc_queue_depth)
+        options = encoder_options(config, choice.codec)
+        self._expected_held = None if choice.codec == LIBX264 else expected_held_frames(options)
         plan = CodingPlan(
             choice.codec,
-            encoder_options(config, choice.codec),
+            options,
             config.encoder.gop_frames,
             destination,
             PacketFile(destination) if destination else None,
@@ -187,6 +196,8 @@ class EncodeBranch:
     # --- encode thread ------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        # The thread keeps the preview's own niceness. A nicer one (5 and 10 were tried on a busy two-core machine) left
+        # the preview's intervals as they were: pushed aside, it holds the interpreter for longer.
         try:
             self._tell()
             while not self._abandoned and (offered := self._admission.next()) is not None:
@@ -247,6 +258,8 @@ class EncodeBranch:
         held = self._coding.held_frames
         if held is not None:
             parts.append(_held_text(held, self._config))
+        elif self._expected_held is not None:
+            parts.append(f"by its settings {_held_text(self._expected_held, self._config)}")
         return ", ".join(part for part in parts if part)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from app.core.clock import NS_PER_MS, NS_PER_S
+from app.core.clock import NS_PER_S
 
 
 class OutputBuffer(NamedTuple):
@@ -50,8 +50,3 @@ def filled(buffer: OutputBuffer, fill: Fill, packet_bytes: int, now_ns: int) -> 
 def fill_ratio(buffer: OutputBuffer, fill: Fill) -> float:
     """Return level ÷ capacity."""
     return fill.level_bytes / buffer.capacity_bytes
-
-
-def delay_ns(buffer: OutputBuffer, fill: Fill) -> int:
-    """Return how long the last byte waits in the buffer."""
-    return round(fill_ratio(buffer, fill) * buffer.length_ms * NS_PER_MS)

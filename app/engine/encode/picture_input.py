@@ -96,7 +96,7 @@ def colour_range_code(picture_format: PictureFormat) -> int:
 class PictureInput:
     """Turns pictures of one format into frames that an encoder takes; encode thread only.
 
-    The planes are copied. That costs a few tenths of a millisecond at 1080p with the interpreter released, and lets the
+    The planes are copied. That takes some tens of microseconds at 1080p, with the interpreter released, and lets the
     decoder have its buffer back at once: kept by reference, pictures held by an encoder that looks ahead would exhaust
     a decoder's pool. One frame serves all copies; FFmpeg gives it new memory when the encoder still refers to the old.
     """

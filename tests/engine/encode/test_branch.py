@@ -208,9 +208,12 @@ def test_an_encoder_that_holds_more_than_the_queue_is_not_starved() -> None:
 def test_three_frames_held_are_called_three_frames_and_the_cure_is_named() -> None:
     told: Told = []
     branch = EncodeBranch(config_of(tune="hq"), STUB, None, told.append, StubEncoder(held=3).open)
+    assert "by its settings holds 3 frames" in branch.state.description
+    assert branch.state.holds_frames is None
     offer_with_room(branch, 40)
     assert branch.close(60) == (40, 0, 0, False)
     assert states(told)[-1].holds_frames == 3
+    assert "by its settings" not in states(told)[-1].description
     assert "holds 3 frames (2 × the frame interval of delay; tune ll or ull" in states(told)[-1].description
 
 

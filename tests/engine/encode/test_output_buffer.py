@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.clock import NS_PER_S
-from app.engine.encode.output_buffer import Fill, OutputBuffer, delay_ns, drained, fill_ratio, filled
+from app.engine.encode.output_buffer import Fill, OutputBuffer, drained, fill_ratio, filled
 
 BUFFER = OutputBuffer(8_000_000, 500)
 
@@ -22,7 +22,6 @@ def test_a_full_buffer_is_empty_after_its_own_length() -> None:
     full = Fill(BUFFER.capacity_bytes, 0)
     assert fill_ratio(BUFFER, drained(BUFFER, full, NS_PER_S // 4)) == pytest.approx(0.5)
     assert drained(BUFFER, full, NS_PER_S // 2).level_bytes == 0
-    assert delay_ns(BUFFER, full) == NS_PER_S // 2
 
 
 @given(fills, st.integers(0, 10**15), st.integers(0, 10**15))
