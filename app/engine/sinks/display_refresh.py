@@ -26,6 +26,10 @@ NEWEST: Final = 64
 CHANGED: Final = 5e-3
 """Difference of rates that no error of measurement explains."""
 
+STEADY: Final = 0.05
+"""Largest spread of the stamps, as a part of the period, of a grid worth aiming at. Real displays keep to a hundredth;
+headless compositors and variable refresh follow the source instead."""
+
 PUBLISH_PERIOD_NS: Final = 3 * NS_PER_S
 LEAST_ALONE: Final = 8
 
@@ -87,7 +91,7 @@ class RefreshTracker:
         self.restart()
 
     def grid(self) -> RefreshGrid | None:
-        """Return the refresh grid; None while it is not measured."""
+        """Return the refresh grid; None while it is not measured, or too unsteady to aim at."""
         return self._grid
 
     def least_spacing_ns(self, source: DisplayTimeSource) -> float:
@@ -116,7 +120,9 @@ class RefreshTracker:
         if estimate is None:
             return False
         self._estimate = estimate
-        self._grid = RefreshGrid(estimate.phase_ns, estimate.period_ns, self._delay_ns(estimate))
+        steady = estimate.spread_ns <= STEADY * estimate.period_ns
+        delay_ns = self._delay_ns(estimate) if steady else 0
+        self._grid = RefreshGrid(estimate.phase_ns, estimate.period_ns, delay_ns) if steady else None
         if self._published_ns and now_ns - self._published_ns < PUBLISH_PERIOD_NS:
             return False
         is_new = self._published_ns == 0 or has_moved(self._published_hz, refresh_hz(estimate))

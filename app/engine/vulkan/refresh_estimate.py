@@ -79,9 +79,19 @@ def _choose_period(intervals: Floats, start_period_ns: float | None) -> float | 
     tried = (_refine(intervals, base_ns / divisor) for divisor in range(1, MOST_REFRESHES + 1))
     fitting = [period_ns for period_ns in tried if period_ns is not None]
     if start_period_ns is not None:
-        near = [each for each in fitting if abs(each / start_period_ns - 1) <= NEAR_START]
-        fitting = sorted(near, key=lambda each: abs(each - start_period_ns)) or fitting
+        near = [each for each in fitting if _is_multiple(each, start_period_ns, 1)]
+        if near:
+            return min(near, key=lambda each: abs(each - start_period_ns))
+        # Twice the period by name, and the period itself does not fit: a source of half the rate, shown unevenly.
+        fitting = [each for each in fitting if not _is_multiple(each, start_period_ns)]
     return fitting[0] if fitting else None
+
+
+def _is_multiple(period_ns: float, start_period_ns: float, count: int | None = None) -> bool:
+    """Tell whether a period is about `count` times another; without `count`, any whole number of times from 2 on."""
+    ratio = period_ns / start_period_ns
+    times = count if count is not None else max(2, round(ratio))
+    return abs(ratio - times) <= NEAR_START * times
 
 
 def _refine(intervals: Floats, period_ns: float) -> float | None:

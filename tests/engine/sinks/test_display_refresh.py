@@ -112,6 +112,18 @@ def test_a_present_wait_is_held_against_the_period_by_name_and_a_compositor_agai
     assert tracker.least_spacing_ns(FEEDBACK) == pytest.approx(NS_PER_S / 288)
 
 
+def test_a_display_that_follows_the_source_has_a_rate_but_no_grid_to_aim_at() -> None:
+    tracker = RefreshTracker()
+    random = np.random.default_rng(2)
+    for number in range(100):
+        picture = presentation(number)
+        picture.note_shown(NS_PER_S + round(number * REFRESH_60_NS + random.normal(0, 1_350_000)), FEEDBACK)
+        tracker.note(picture, 0)
+    assert tracker.review(NS_PER_S)
+    assert tracker.rate_hz == pytest.approx(60, rel=0.02)
+    assert tracker.grid() is None
+
+
 def test_a_compositor_s_own_name_for_the_period_is_a_start_value() -> None:
     tracker = RefreshTracker()
     random = np.random.default_rng(1)

@@ -79,6 +79,11 @@ def test_a_system_that_names_another_rate_than_it_has_is_corrected(true_ms: floa
     assert estimate.period_ns == pytest.approx(true_ms * 1e6, rel=2e-3)
 
 
+def test_a_source_of_half_the_rate_shown_unevenly_is_not_taken_for_a_display_of_half_the_rate() -> None:
+    stamps = shown_at(30, 60, 200, jitter_ns=2_500_000)
+    assert estimate_refresh(stamps, 1e9 / 60) is None
+
+
 def test_wild_stamps_do_not_move_the_grid() -> None:
     stamps = shown_at(60, 60, 200, jitter_ns=30_000)
     for index in range(10, 200, 20):
