@@ -221,9 +221,8 @@ class EncodeBranch:
         self._admission.settle()
 
     def _end_badly(self, text: str) -> None:
-        if self._abandoned:
-            return
-        self._fail(text)
+        if not self._abandoned:
+            self._fail(text)
         self._coding.give_up()
 
     # --- ending -------------------------------------------------------------------------------------------------------

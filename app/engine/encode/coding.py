@@ -30,6 +30,9 @@ Settle = Callable[[Offered, CodedPacket, int, int], None]
 
 _HELD_OVER_PACKETS: Final = 32
 _FIRST_HELD_AFTER: Final = 8
+_MOST_NOTICES: Final = 8
+"""Notices kept; a stream that changes its size every second would pile them up."""
+
 _COMMONEST_RATES: Final = 1001
 """Largest denominator of a frame rate told to an encoder: NTSC's 60000/1001 is exact, and noise is not kept."""
 
@@ -84,7 +87,7 @@ class Coding:
     Attributes:
         description: size and pixel format of what is coded, "" before the first picture.
         inside: frames given to the encoder whose packets have not come out, by timestamp.
-        notices: what the user should know, one sentence each.
+        notices: what the user should know, one sentence each, the latest few.
     """
 
     def __init__(
@@ -93,7 +96,7 @@ class Coding:
         self._plan = plan
         self._options = plan.options
         self._bitrate = bitrate
-        self._bits_per_s = bitrate.full_bits_per_s if bitrate else 0
+        self._bits_per_s = 0
         self._settle = settle
         self._changed = changed
         self._file = plan.first_file
@@ -107,7 +110,7 @@ class Coding:
         self._last_key = 0
         self.description = ""
         self.inside: dict[int, Offered] = {}
-        self.notices: list[str] = []
+        self.notices: deque[str] = deque(maxlen=_MOST_NOTICES)
 
     @property
     def held_frames(self) -> int | None:
@@ -164,9 +167,8 @@ class Coding:
     def _encoder_for(self, picture_format: PictureFormat, interval_ns: int) -> Encoder:
         if self._encoder is None or picture_format != self._format:
             return self._begin(picture_format, interval_ns)
-        wanted = self._bitrate.wanted_bits_per_s if self._bitrate else self._bits_per_s
-        if wanted != self._bits_per_s:
-            self._follow_bitrate(self._encoder, wanted)
+        if self._bitrate is not None and self._bitrate.wanted_bits_per_s != self._bits_per_s:
+            self._follow_bitrate(self._encoder, self._bitrate.wanted_bits_per_s)
         return self._encoder
 
     def _begin(self, picture_format: PictureFormat, interval_ns: int) -> Encoder:
@@ -175,6 +177,8 @@ class Coding:
         if again:
             self._flush()
         self._format = picture_format
+        self._options = self._plan.options
+        self._bits_per_s = int(self._options.get("b", "0"))
         if interval_ns != NO_STAMP_NS:
             self._rate = Fraction(NS_PER_S, interval_ns).limit_denominator(_COMMONEST_RATES)
         encoder = self._open()
@@ -188,7 +192,10 @@ class Coding:
 
     def _open(self) -> Encoder:
         assert self._format is not None
-        self._encoder = self._plan.open_encoder(self._plan.codec, self._options, self._format, self._rate)
+        try:
+            self._encoder = self._plan.open_encoder(self._plan.codec, self._options, self._format, self._rate)
+        except EngineError as error:
+            raise EngineError(f"{error}; the preview goes on without it") from error
         self.description = self._encoder.description
         self._meter = HoldMeter()
         self._last_key = self._sent

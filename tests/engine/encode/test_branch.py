@@ -188,6 +188,15 @@ def test_an_encoder_that_breaks_off_ends_the_branch_alone() -> None:
     assert of_fate(branch.take_records(), EncodeFate.LOST)["frame_id"].tolist() == [0]
 
 
+def test_a_picture_that_the_encoder_cannot_have_ends_the_branch_alone() -> None:
+    told: Told = []
+    branch = open_encode_branch(config_of(), "", told.append)
+    offer(branch, 0, moving_picture(0, yuv420p(40_000, 2)))
+    wait_until(lambda: bool(told) and "libx264 does not open: " in states(told)[-1].notice)
+    assert states(told)[-1].notice.endswith("the preview goes on without it")
+    assert branch.close().lost == 1
+
+
 def test_a_fault_of_the_branch_itself_is_told_and_ends_it() -> None:
     told: Told = []
     branch = EncodeBranch(config_of(), STUB, None, told.append, StubEncoder(failure=ZeroDivisionError("oh")).open)
@@ -362,6 +371,18 @@ def test_a_bitrate_that_is_changed_while_it_runs_is_followed(tmp_path: Path, key
     assert list(tmp_path.iterdir()) == [tmp_path / "clip.mp4"]
     keys_at = rows["frame_id"][rows["key_frame"] == 1]
     assert np.all(keys_at % 30 == 0), "a change of the bitrate makes no key frame of its own"
+
+
+def test_a_changed_bitrate_holds_for_the_next_picture_size_too() -> None:
+    stub = StubEncoder()
+    branch = EncodeBranch(config_of(bitrate_kbps=4000), STUB, None, lambda _: None, stub.open)
+    offer_with_room(branch, 4)
+    assert branch.set_bitrate(1000)
+    offer_with_room(branch, 4, first=4)
+    offer_with_room(branch, 4, yuv420p(160, 96), first=8)
+    branch.close(20)
+    assert [options["b"] for _, options, _, _ in stub.opened_with] == ["4000000", "4000000"]
+    assert stub.bitrates == [1_000_000, 1_000_000]
 
 
 def test_where_no_bitrate_is_aimed_at_there_is_none_to_change() -> None:
