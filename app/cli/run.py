@@ -55,7 +55,12 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads the
     ] = LOOPBACK,
     stream_port: Annotated[int, typer.Option(help="Its TCP port; 0 takes a free one.", min=0, max=65535)] = 0,
     stream_token: Annotated[
-        str, typer.Option(envvar="VEOTUNER_STREAM_TOKEN", help="Its bearer token; one is made when none is given.")
+        str,
+        typer.Option(
+            envvar="VEOTUNER_STREAM_TOKEN",
+            help="Its bearer token; one is made when none is given. A command line can be read by others: rather "
+            "set VEOTUNER_STREAM_TOKEN.",
+        ),
     ] = "",
 ) -> None:
     """Run sources into a sink, and print what was measured."""

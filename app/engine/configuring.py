@@ -62,6 +62,8 @@ class Pipeline:
             stages = lane.stages
             stages.configure_queues(config.nvdec_queue_depth, config.frame_queue_depth, config.overflow_policy)
             stages.grow_slots(self.sink.info.image_count)
+        compensation = config.frame_compensation
+        self._loop.prepare_to_make_up(compensation.enabled and compensation.interpolation != "none")
         self._set_rates()
 
     def notice(self) -> str:

@@ -57,6 +57,7 @@ class PresentLoop:
         lanes: one a source, in the order of their tiles.
         config_serial: serial of the configuration in force.
         waits_for_display: `WaitForNextFrame`: at most one picture is between submit and display.
+        makes_up: pictures may be made up in the place of others; set it through `prepare_to_make_up`.
         observe_settled: shown each frame whose fate is known, before its record is written.
         stop_reason: why the run ends; "" while it goes on.
         records: writes the frame records, and knows what one costs.
@@ -70,6 +71,7 @@ class PresentLoop:
         self._doorbell = doorbell
         self.config_serial = 0
         self.waits_for_display = False
+        self.makes_up = False
         self.observe_settled: Callable[[Frame, Fate], None] | None = None
         self.stop_reason = ""
         self.records = RecordWriter(output.ring)
@@ -90,6 +92,17 @@ class PresentLoop:
             self._wait_until(_NEVER_NS)
         elif not self.stop_reason:
             self._present_next()
+
+    def prepare_to_make_up(self, wanted: bool) -> None:
+        """Get ready to make pictures up, or not; the time it takes (shaders are compiled) does not become latency."""
+        if wanted and not self.makes_up:
+            started_ns = time.monotonic_ns()
+            for lane in self.lanes:
+                if lane.stages.picture_format is not None:
+                    self._sink.prepare_interpolation(lane.index)
+            for lane in self.lanes:
+                self._put_off(lane, time.monotonic_ns() - started_ns)
+        self.makes_up = wanted
 
     def use(self, config: VeoConfig, config_serial: int) -> None:
         """Schedule by this configuration from now on."""
@@ -264,6 +277,8 @@ class PresentLoop:
         self._drain()
         lane.stages.make_slots(self._sink.info.image_count)
         self._sink.prepare(wanted, lane.stages.slots.count, lane.index)
+        if self.makes_up:
+            self._sink.prepare_interpolation(lane.index)
         self.report_sink_if_new("picture format changed")
         self._put_off(lane, time.monotonic_ns() - handshake.asked_ns)
         handshake.answer()

@@ -75,6 +75,8 @@ class StatusReporter:
         for lane in self._loop.lanes:
             for notice in lane.source.take_notices():
                 self._outbox.post(EngineEvent("warning", "source", notice, now_ns))
+        for notice in self._pipeline.sink.take_notices():
+            self._outbox.post(EngineEvent("warning", "sink", notice, now_ns))
         for notice in self._pipeline.branches.take_notices():
             self._outbox.post(EngineEvent("warning", "preview stream", notice, now_ns))
         messages = self._pipeline.sink.validation_messages()

@@ -29,8 +29,10 @@ class RunStream:
     def __init__(self, request: StreamRequest, tell: Callable[[EngineEvent], None]) -> None:
         self._tell = tell
         self.server = StreamProcess("", request.token, request.host, request.port, self._heard)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # held while the server is started or stopped
+        self._wanted = False
         self._served = False
+        self._closed = False
 
     @property
     def block(self) -> SharedBlock:
@@ -44,22 +46,26 @@ class RunStream:
 
     def follow(self, config: VeoConfig) -> None:
         """Serve from now on, or no longer; returns at once."""
-        with self._lock:
-            if config.enable_preview == self._served:
-                return
-            self._served = config.enable_preview
+        if config.enable_preview == self._wanted:
+            return
+        self._wanted = config.enable_preview
         # A daemon: a server that takes seconds to let its clients go must not hold up a change of options.
-        threading.Thread(target=self._switch, args=(config.enable_preview,), name="stream-switch", daemon=True).start()
+        threading.Thread(target=self._switch, name="stream-switch", daemon=True).start()
 
     def close(self) -> None:
         """End the server and let the memory go."""
+        self._closed = True
         with self._lock:
             self.server.close()
 
-    def _switch(self, serve: bool) -> None:
+    def _switch(self) -> None:
+        """Bring the server to what is wanted last, whatever was wanted when this thread was started."""
         with self._lock:
+            if self._closed or self._wanted == self._served:
+                return
+            self._served = self._wanted
             try:
-                if serve:
+                if self._served:
                     self.server.start()
                 else:
                     self.server.stop()
