@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.support.scripted_compositor",
     "tests.support.log_records",
     "tests.support.media",
+    "tests.telemetry.fake_nvml",
 ]
 
 # The gate must give the same answer twice, so its examples are derived from the test itself, and a slow machine is no

@@ -74,7 +74,7 @@ class ActiveRun:
     Raises:
         RecordingError: nothing can be recorded there.
         EngineError: the engine could not be started.
-        VeoTunerError: the chosen GPU telemetry does not exist.
+        InvalidInputError: a GPU or a slice of one was named that does not exist.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ActiveRun:
         self._refused = False
         self._losses = LossWatch()
         with ExitStack() as undo:
-            telemetry = start_telemetry(request.gpu, config.device.gpu_uuid, request.window_pid)
+            telemetry = start_telemetry(request.gpu, config.device, request.window_pid)
             self.sampler = telemetry.sampler
             undo.callback(self.sampler.stop)
             self._feed = self.sampler.subscribe()

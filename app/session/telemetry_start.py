@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+from app.config.sections import Device
 from app.core.errors import InvalidInputError, Problem
 from app.ipc.messages import EngineEvent
-from app.telemetry.gpus import AUTO, NO_GPU, choose_gpu_provider
+from app.telemetry.gpus import AUTO, NO_GPU, SIMULATED, choose_gpu_provider
 from app.telemetry.host import HostProvider
+from app.telemetry.named_device import find_named_device
 from app.telemetry.provider import Provider
 from app.telemetry.sampler import Sampler
 from app.telemetry.window_cost import WindowCostProvider
@@ -22,21 +24,30 @@ class StartedTelemetry(NamedTuple):
     notices: tuple[EngineEvent, ...]
 
 
-def start_telemetry(gpu: str, preferred_uuid: str | None, window_pid: int | None = None) -> StartedTelemetry:
+def start_telemetry(gpu: str, device: Device, window_pid: int | None = None) -> StartedTelemetry:
     """Start reading the host and a GPU.
 
     Args:
         gpu: `auto`, `none`, `simulated`, or the UUID or PCI address of a GPU.
-        preferred_uuid: the GPU that the configuration names, taken first by `auto`.
+        device: what the configuration names; `auto` reads that GPU and no other. It must exist, unless `none` or
+            `simulated` leaves the driver alone.
         window_pid: the process that shows the run in a window, if there is one.
 
     Raises:
-        InvalidInputError: a GPU was named that cannot be read.
+        InvalidInputError: a GPU or a slice was named that is not there, or cannot be read.
     """
-    provider, why_missing = choose_gpu_provider(gpu, prefer=(preferred_uuid or "",))
-    if provider is None and gpu not in (AUTO, NO_GPU):
-        hint = "give --gpu auto, or none for a run without GPU readings"
-        raise InvalidInputError([Problem("gpu", gpu, f"cannot be read: {why_missing}", hint)])
+    named = find_named_device(device, may_ask=gpu not in (NO_GPU, SIMULATED))
+    provider, why_missing = choose_gpu_provider(named.gpu_uuid if gpu == AUTO and named.gpu_uuid else gpu)
+    if provider is None and (named.gpu_uuid or gpu not in (AUTO, NO_GPU)):
+        raise InvalidInputError([_unreadable(gpu, named.gpu_uuid, why_missing)])
+    notices = [_notice("warning", "device", text) for text in named.notices]
+    if provider is None and gpu != NO_GPU:
+        notices.append(_notice("info", "gpu_telemetry", f"no GPU readings: {why_missing}"))
+    sampler = _start_sampler(provider, window_pid)
+    return StartedTelemetry(sampler, provider.label if provider else f"none: {why_missing}", tuple(notices))
+
+
+def _start_sampler(provider: Provider | None, window_pid: int | None) -> Sampler:
     providers: list[Provider] = [HostProvider()]
     if window_pid is not None:
         providers.append(WindowCostProvider(window_pid))
@@ -44,8 +55,14 @@ def start_telemetry(gpu: str, preferred_uuid: str | None, window_pid: int | None
         providers.append(provider)
     sampler = Sampler(providers)
     sampler.start()
-    if provider is not None:
-        return StartedTelemetry(sampler, provider.label, ())
-    text = f"no GPU readings: {why_missing}"
-    notices = () if gpu == NO_GPU else (EngineEvent("info", "gpu_telemetry", text, time.monotonic_ns()),)
-    return StartedTelemetry(sampler, f"none: {why_missing}", notices)
+    return sampler
+
+
+def _unreadable(gpu: str, configured: str, why: str) -> Problem:
+    if gpu == AUTO:
+        return Problem("device.gpu_uuid", configured, f"cannot be read: {why}", "name another GPU, or set it to null")
+    return Problem("gpu", gpu, f"cannot be read: {why}", "give --gpu auto, or none for a run without GPU readings")
+
+
+def _notice(severity: str, kind: str, text: str) -> EngineEvent:
+    return EngineEvent(severity, kind, text, time.monotonic_ns())

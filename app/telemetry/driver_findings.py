@@ -168,6 +168,8 @@ def _stamp_finding(device: dict[str, Any]) -> Finding:
 
 def _gpu_finding(gpu: dict[str, Any]) -> Finding:
     identity = f"{gpu['name']}, {gpu['pci_address']}, {gpu['uuid']}, driver {gpu['driver_version']}"
+    if gpu["mig_enabled"]:
+        identity += f", in MIG slices: {', '.join(gpu['mig_uuids']) or 'none made yet'}"
     missing = {metric: reason for metric, reason in gpu["capabilities"].items() if reason}
     present = len(gpu["capabilities"]) - len(missing)
     if gpu["fault"]:

@@ -26,17 +26,14 @@ def choose_gpu_provider(
     choice: str,
     *,
     load: Callable[[], float] | None = None,
-    prefer: Sequence[str] = (),
     roots: Roots | None = None,
 ) -> tuple[Provider | None, str]:
     """Open the GPU that telemetry reads.
 
     Args:
-        choice: `auto` (the GPU of `prefer`, else the only one; never the simulated one), `none`, `simulated`, or the
-            UUID or PCI address of an NVIDIA GPU.
+        choice: `auto` (the only GPU; never the simulated one), `none`, `simulated`, or the UUID or PCI address of an
+            NVIDIA GPU.
         load: what drives the simulated GPU, 0 to 1; None lets it cycle between load and rest.
-        prefer: UUID and PCI address of the Vulkan device in use, best first, so that the readings belong to the GPU
-            that renders. Empty strings are passed over.
         roots: kernel file systems.
 
     Returns:
@@ -48,7 +45,7 @@ def choose_gpu_provider(
     if choice == SIMULATED:
         return SimulatedProvider(load or cycling_load()), ""
     if choice == AUTO:
-        return _open_preferred(prefer, roots)
+        return _open("", roots)
     gpu_id = normalise_gpu_id(choice)
     if gpu_id is None:
         return None, (
@@ -91,14 +88,6 @@ def cycling_load(now_ns: Callable[[], int] = time.monotonic_ns) -> Callable[[], 
         return 1.0 if elapsed_s % (busy_s + rest_s) < busy_s else 0.0
 
     return load
-
-
-def _open_preferred(prefer: Sequence[str], roots: Roots) -> tuple[Provider | None, str]:
-    for gpu_id in filter(None, map(normalise_gpu_id, prefer)):
-        provider, _ = _open(gpu_id, roots)
-        if provider is not None:
-            return provider, ""
-    return _open("", roots)
 
 
 def _open(gpu_id: str, roots: Roots) -> tuple[Provider | None, str]:

@@ -55,6 +55,7 @@ class GpuIdentity:
         name: product name. uuid: `GPU-…`. pci_address: `0000:01:00.0`; each "" when the driver does not tell.
         driver_version: of the NVIDIA driver; "" when it does not tell.
         mig_enabled: the GPU is partitioned: busy-time readings do not exist then.
+        mig_uuids: `MIG-…` of its slices.
     """
 
     name: str
@@ -62,6 +63,7 @@ class GpuIdentity:
     pci_address: str
     driver_version: str
     mig_enabled: bool
+    mig_uuids: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -287,12 +289,14 @@ def _unavailable(code: int, wsl2: bool) -> NvmlUnavailableError:
 
 
 def _identity(handle: Handle) -> GpuIdentity:
+    mig_enabled = _mig_enabled(handle)
     return GpuIdentity(
         name=_text(pynvml.nvmlDeviceGetName, handle),
         uuid=_text(pynvml.nvmlDeviceGetUUID, handle),
         pci_address=_pci_address(handle),
         driver_version=_text(pynvml.nvmlSystemGetDriverVersion),
-        mig_enabled=_mig_enabled(handle),
+        mig_enabled=mig_enabled,
+        mig_uuids=tuple(_mig_uuids(handle)) if mig_enabled else (),
     )
 
 
@@ -318,6 +322,20 @@ def _mig_enabled(handle: Handle) -> bool:
         return bool(pynvml.nvmlDeviceGetMigMode(handle)[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
     except pynvml.NVMLError:
         return False
+
+
+def _mig_uuids(handle: Handle) -> list[str]:
+    try:
+        most = pynvml.nvmlDeviceGetMaxMigDeviceCount(handle)
+    except pynvml.NVMLError:
+        return []
+    found = []
+    for index in range(most):
+        try:
+            found.append(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)))
+        except pynvml.NVMLError:
+            continue  # indexes have holes
+    return found
 
 
 def _recovery_action(uuid: str, wsl2: bool) -> str:

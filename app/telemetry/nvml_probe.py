@@ -20,8 +20,8 @@ PROBE_SCHEMA: Final = "veotuner-nvml-probe/1"
 def probe(roots: Roots | None = None) -> dict[str, Any]:
     """Return `schema`, `fault` (why there is no NVML or no GPU, with the cure; "" otherwise) and `gpus`.
 
-    A GPU has name, uuid, pci_address, driver_version, mig_enabled, and `capabilities`: metric → "" or why it is
-    missing.
+    A GPU has name, uuid, pci_address, driver_version, mig_enabled, mig_uuids, and `capabilities`: metric → "" or
+    why it is missing.
     """
     roots = roots or Roots()
     try:

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ctypes import POINTER, c_char_p, c_int, c_uint, c_ulonglong, c_void_p, cast
 from dataclasses import dataclass, field
 from typing import Any
 
 import pynvml  # type: ignore[import-untyped]  # the package ships no types
+import pytest
 
 SUCCESS = 0
 NOT_SUPPORTED = 3
 NOT_FOUND = 6
+_SLICE_HANDLES = 1000
+"""A slice's handle is its number times this, plus its GPU's handle."""
 
 
 @dataclass
 class FakeGpu:
-    """What one GPU answers; fields hold (value, value type, return code) by NVML field id."""
+    """What one GPU answers; fields hold (value, value type, return code) by NVML field id.
+
+    `mig_uuids` are its slices by index; "" is a hole.
+    """
 
     name: str = "NVIDIA Test 4000"
     uuid: str = "GPU-11111111-2222-3333-4444-555555555555"
@@ -41,6 +47,7 @@ class FakeGpu:
     link_max: tuple[int, int] = (4, 16)
     pcie_kb_per_s: dict[int, int] = field(default_factory=lambda: {0: 1_000, 1: 250_000})
     mig: int = 0
+    mig_uuids: tuple[str, ...] = ()
     fields: dict[int, tuple[int, int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,7 +103,12 @@ class FakeNvml:
             "nvmlDeviceGetHandleByUUID": ((c_char_p, out), lambda text, p: self._by("uuid", text, p)),
             "nvmlDeviceGetHandleByPciBusId_v2": ((c_char_p, out), lambda text, p: self._by("bus_id", text, p)),
             "nvmlDeviceGetName": ((device, out, c_uint), lambda d, p, n: _put_text(p, n, self._gpu(d).name)),
-            "nvmlDeviceGetUUID": ((device, out, c_uint), lambda d, p, n: _put_text(p, n, self._gpu(d).uuid)),
+            "nvmlDeviceGetUUID": ((device, out, c_uint), lambda d, p, n: _put_text(p, n, self._uuid(d))),
+            "nvmlDeviceGetMaxMigDeviceCount": (
+                (device, out),
+                lambda d, p: _put(p, c_uint, len(self._gpu(d).mig_uuids)),
+            ),
+            "nvmlDeviceGetMigDeviceHandleByIndex": ((device, c_uint, out), self._slice_by_index),
             "nvmlDeviceGetPciInfo_v3": ((device, out), self._pci),
             "nvmlDeviceGetMigMode": ((device, out, out), lambda d, p, q: _put_two(p, q, self._gpu(d).mig, 0)),
             "nvmlDeviceGetTemperatureV": ((device, out), self._temperature_v),
@@ -144,6 +156,15 @@ class FakeNvml:
 
     def _gpu(self, handle: int) -> FakeGpu:
         return self.gpus[handle - 1]
+
+    def _uuid(self, handle: int) -> str:
+        number, of_gpu = divmod(handle, _SLICE_HANDLES)
+        return self._gpu(of_gpu).mig_uuids[number - 1] if number else self._gpu(handle).uuid
+
+    def _slice_by_index(self, handle: int, index: int, out: int) -> int:
+        uuids = self._gpu(handle).mig_uuids
+        here = index < len(uuids) and uuids[index]
+        return _put(out, c_void_p, (index + 1) * _SLICE_HANDLES + handle) if here else NOT_FOUND
 
     def _by_index(self, index: int, out: int) -> int:
         return _put(out, c_void_p, index + 1) if index < len(self.gpus) else NOT_FOUND
@@ -195,6 +216,33 @@ class FakeNvml:
 
 InstallNvml = Callable[..., FakeNvml]
 """Puts a fake driver with the given GPUs in place; see the fixture `install_nvml`."""
+
+
+@pytest.fixture
+def install_nvml(monkeypatch: pytest.MonkeyPatch) -> Iterator[InstallNvml]:
+    """Return a function that puts a driver with these GPUs in place; without any, one `FakeGpu`."""
+
+    def install(*gpus: FakeGpu) -> FakeNvml:
+        fake = FakeNvml(*(gpus or (FakeGpu(),)))
+        pynvml._nvmlGetFunctionPointer_cache.clear()
+        monkeypatch.setattr(pynvml, "nvmlLib", fake)
+        return fake
+
+    pynvml._nvmlGetFunctionPointer_cache.clear()
+    yield install
+    pynvml._nvmlGetFunctionPointer_cache.clear()
+
+
+@pytest.fixture
+def no_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the NVIDIA driver, also where the tests run on one that has it."""
+
+    def refuse(name: str) -> None:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    pynvml._nvmlGetFunctionPointer_cache.clear()
+    monkeypatch.setattr(pynvml, "nvmlLib", None)
+    monkeypatch.setattr(pynvml, "CDLL", refuse)
 
 
 def _put(pointer: int, kind: Any, value: int) -> int:

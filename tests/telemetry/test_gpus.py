@@ -45,19 +45,6 @@ def test_auto_takes_the_only_gpu_and_shows_which(install_nvml: InstallNvml, empt
     provider.close()
 
 
-def test_auto_follows_the_device_that_renders(install_nvml: InstallNvml, empty_roots: Roots) -> None:
-    install_nvml(FakeGpu(), FakeGpu(uuid=SECOND, bus_id="00000000:41:00.0"))
-    for prefer in (
-        [SECOND.removeprefix("GPU-")],
-        ["", "0000:41:00.0"],
-        ["6d657361-3235-2e30-2e37-2d327e627000", SECOND],
-    ):
-        provider, _ = choose_gpu_provider("auto", prefer=prefer, roots=empty_roots)
-        assert provider is not None
-        assert provider.device == SECOND
-        provider.close()
-
-
 def test_several_gpus_without_a_choice_are_listed_and_none_is_taken(
     install_nvml: InstallNvml, empty_roots: Roots, tmp_path: Path
 ) -> None:
