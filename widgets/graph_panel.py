@@ -18,7 +18,7 @@ from app.core.vocabulary import LOSS_CLASSES
 from widgets.axis_range import range_around, range_from_zero
 from widgets.decimation import decimate_min_max
 from widgets.elided_label import ElidedLabel
-from widgets.graph_source import Curve, FrameSample, GraphSource
+from widgets.graph_source import Curve, FrameSample, GraphSource, TimeEvent
 from widgets.loss_symbols import GLYPHS, SYMBOL_PX
 from widgets.theme import muted_colour, warning_colour
 from widgets.time_plot import EventLine, LossMark, TimePlot, decimated_marks
@@ -27,6 +27,7 @@ from widgets.time_window import TimeWindow
 _STROKES: Final = {"solid": "━━", "dashed": "╍╍", "dotted": "┅┅", "dash_dot": "━·━"}
 _MOST_EVENT_LINES: Final = 60
 _HEADING_SPACING_PX: Final = 12
+_NAMED_EVENTS: Final = frozenset({"config", "governor"})
 _KEY_GAP: Final = "   "
 _KEY_GAP_RICH: Final = " &nbsp; "
 
@@ -236,9 +237,15 @@ def _extent(curves: list[np.ndarray[tuple[int], np.dtype[np.float64]]]) -> tuple
 def _event_lines(source: GraphSource, window: TimeWindow, with_text: bool) -> list[EventLine]:
     visible = [event for event in source.events() if window.contains(event.time_s)][-_MOST_EVENT_LINES:]
     return [
-        EventLine(event.time_s, event.text if with_text and event.kind == "config" else "", event.kind != "config")
+        EventLine(
+            event.time_s, event.text if with_text and event.kind in _NAMED_EVENTS else "", event.kind, _tip(event)
+        )
         for event in visible
     ]
+
+
+def _tip(event: TimeEvent) -> str:
+    return f"{event.time_s:.2f} s  {event.text}" + (f"\n{event.reason}" if event.reason else "")
 
 
 def _loss_marks(source: GraphSource, window: TimeWindow, bin_s: float) -> list[LossMark]:

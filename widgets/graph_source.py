@@ -37,12 +37,14 @@ class TimeEvent:
     Attributes:
         time_s: since the run began.
         text: what happened (`present_mode FIFO → MAILBOX`).
-        kind: `config` (solid line with text) or `segment` (dotted line).
+        kind: `config`, `governor` or `segment`; each has a colour and a line style of its own, the first two a text.
+        reason: why, for the tool tip; "" for nothing to add.
     """
 
     time_s: float
     text: str
     kind: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

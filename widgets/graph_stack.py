@@ -124,6 +124,11 @@ class GraphStack(QWidget):
         self._touch()
         self.pinned.emit(sample)
 
+    def refresh(self) -> None:
+        """Draw anew: the source shows other data. A pinned frame is none of it."""
+        self.set_pin(None)
+        self._touch()
+
     def restart(self) -> None:
         """Begin anew with a new run: follow, no pin."""
         self._window = TimeWindow(span_s=self._window.span_s, end_s=self._window.span_s)

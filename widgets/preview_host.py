@@ -7,6 +7,7 @@ would change how a compositor presents it. So words stand beside the preview or 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QBackingStore, QColor, QExposeEvent, QMouseEvent, QPainter, QResizeEvent, QWindow
@@ -123,12 +124,13 @@ class PreviewHost(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._state = PreviewState.EMPTY
         self._occluded = False
+        self._elsewhere = ""
         self._words = PreviewWords()
         self._words.pressed.connect(self.action_requested)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._words)
         self._stack.addWidget(self.container)
-        self.surface.resized.connect(self.resized)
+        self.surface.resized.connect(self._tell_size)
         self.surface.exposed.connect(lambda _exposed: self._update_occlusion())
         self._watched: QWidget | None = None
         self.show_state(PreviewState.EMPTY)
@@ -142,6 +144,16 @@ class PreviewHost(QWidget):
         """Return the native id of the surface, made if need be; it stays the same when the preview is moved."""
         return int(self.surface.winId())
 
+    @property
+    def presents_elsewhere(self) -> bool:
+        """Tell whether the picture is in a window of the engine's own, and words stand here in its place."""
+        return bool(self._elsewhere)
+
+    def present_elsewhere(self, words: str) -> None:
+        """Show these words where the picture would be: the engine presents into a window of its own."""
+        self._elsewhere = words
+        self.show_state(self._state)
+
     def device_size(self) -> QSize:
         """Return the size of the surface in device pixels: it fills this widget, also while words are shown instead."""
         ratio = self.devicePixelRatioF()
@@ -150,12 +162,13 @@ class PreviewHost(QWidget):
     def show_state(self, state: PreviewState, text: str = "") -> None:
         """Show the picture, or the words of a state; `text` is what happened."""
         self._state = state
-        self.surface.set_engine_draws(state.shows_picture)
-        if state.shows_picture:
+        draws_here = state.shows_picture and not self._elsewhere
+        self.surface.set_engine_draws(draws_here)
+        if draws_here:
             self._keep_focus()
             self._stack.setCurrentWidget(self.container)
         else:
-            self._words.show_state(state, text)
+            self._words.show_state(state, self._elsewhere if state.shows_picture else text)
             self._stack.setCurrentWidget(self._words)
         self._update_occlusion()
 
@@ -175,6 +188,10 @@ class PreviewHost(QWidget):
         """Ask for full screen."""
         self.activated.emit()
         event.accept()
+
+    def _tell_size(self, width: int, height: int) -> None:
+        if not self._elsewhere:
+            self.resized.emit(width, height)
 
     def _keep_focus(self) -> None:
         """Take the focus from a button that is about to vanish.
@@ -196,13 +213,18 @@ class PreviewHost(QWidget):
         self._update_occlusion()
 
     def _update_occlusion(self) -> None:
-        hidden = self._state.shows_picture and (not self.isVisible() or self.window().isMinimized())
+        draws_here = self._state.shows_picture and not self._elsewhere
+        hidden = draws_here and (not self.isVisible() or self.window().isMinimized())
         if hidden != self._occluded:
             self._occluded = hidden
             self.occluded.emit(hidden)
 
 
+_OWN_WINDOW = "The preview has a window of its own"
 _HEADINGS = {
+    PreviewState.STARTING: _OWN_WINDOW,
+    PreviewState.LIVE: _OWN_WINDOW,
+    PreviewState.PAUSED: f"{_OWN_WINDOW}, paused",
     PreviewState.EMPTY: "Nothing is playing",
     PreviewState.FINISHED: "The run has ended",
     PreviewState.FAILED: "The engine stopped",
@@ -211,11 +233,8 @@ _HEADINGS = {
 _EXPLANATIONS = {
     PreviewState.EMPTY: "Open a video file, make a synthetic source, or try the ten-second sample. "
     "The engine plays it here, in a process of its own, and every frame is measured.",
-    PreviewState.FINISHED: "",
-    PreviewState.FAILED: "",
-    PreviewState.REFUSED: "",
 }
-_BUTTONS = {
+_BUTTONS: Final[dict[PreviewState, tuple[tuple[str, str], ...]]] = {
     PreviewState.EMPTY: (("sample", "Play the &sample"), ("open", "Open a &file…"), ("synthetic", "S&ynthetic…")),
     PreviewState.FINISHED: (("restart", "Run a&gain"), ("folder", "Open run &folder"), ("open", "Open a &file…")),
     PreviewState.FAILED: (
@@ -262,7 +281,7 @@ class PreviewWords(QWidget):
     def show_state(self, state: PreviewState, text: str) -> None:
         """Write the words of a state; `text` says what happened."""
         self._heading.setText(_HEADINGS[state])
-        self._text.setText(text or _EXPLANATIONS[state])
+        self._text.setText(text or _EXPLANATIONS.get(state, ""))
         self._replace_buttons(state)
 
     def _replace_buttons(self, state: PreviewState) -> None:
@@ -271,14 +290,15 @@ class PreviewWords(QWidget):
                 widget.deleteLater()
         self.buttons = {}
         self._row.addStretch(1)
-        for name, text in _BUTTONS[state]:
+        for name, text in _BUTTONS.get(state, ()):
             button = QPushButton(text)
-            button.setDefault(name == _BUTTONS[state][0][0])
+            button.setDefault(not self.buttons)
             button.clicked.connect(lambda _checked=False, name=name: self.pressed.emit(name))
             self.buttons[name] = button
             self._row.addWidget(button)
         self._row.addStretch(1)
-        self.setFocusProxy(next(iter(self.buttons.values())))
+        if self.buttons:
+            self.setFocusProxy(next(iter(self.buttons.values())))
 
 
 def _centred(label: QLabel) -> QHBoxLayout:

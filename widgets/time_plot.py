@@ -15,9 +15,20 @@ from typing import Final
 import numpy as np
 import pyqtgraph as pg  # type: ignore[import-untyped]  # ships no type information
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPalette, QPen, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPalette,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
 
+from app.core.metric import PURPLE
 from app.core.metrics import metric
 from widgets.axis_range import AxisRange
 from widgets.axis_ticks import tick_text, value_ticks
@@ -38,13 +49,23 @@ _PEN_STYLES: Final = {
 }
 
 
+_EVENT_PENS: Final = {
+    "config": (Qt.PenStyle.SolidLine, "", 0),
+    "segment": (Qt.PenStyle.DotLine, "", 0),
+    "governor": (Qt.PenStyle.DashDotLine, PURPLE, 2),
+}
+"""Style, colour ("" for that of text) and width of each kind of event."""
+_NEAR_PX: Final = 6
+
+
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """A vertical line: where, what it says ("" for no text) and whether it is dotted."""
+    """A vertical line: where, what it says ("" for no text), which kind of event it is, and its tool tip."""
 
     time_s: float
     text: str
-    dotted: bool
+    kind: str
+    tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +224,8 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
         colour = self.palette().color(QPalette.ColorRole.Text)
         for event in self.overlay.events:
             x = self._x_of(event.time_s, area)
-            painter.setPen(QPen(colour, 0, Qt.PenStyle.DotLine if event.dotted else Qt.PenStyle.SolidLine))
+            style, own_colour, width = _EVENT_PENS[event.kind]
+            painter.setPen(QPen(QColor(own_colour) if own_colour else colour, width, style))
             painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
         metrics = QFontMetrics(painter.font())
         widest = int(area.width()) - 2 * _TEXT_GAP_PX
@@ -237,6 +259,21 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # its base has no types
                 flags = Qt.AlignmentFlag.AlignCenter
                 text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
             painter.drawText(place, int(flags), text)
+
+    # --- tool tip ---------------------------------------------------------------------------------------------------
+
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Say what an event line stands for when the pointer rests on it."""
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.event_tip(event.pos().x()), self)
+            return True
+        return bool(super().viewportEvent(event))
+
+    def event_tip(self, x_px: float) -> str:
+        """Return what the event lines near a horizontal position of the widget stand for; "" where there is none."""
+        area = self._area()
+        near = [line for line in self.overlay.events if abs(self._x_of(line.time_s, area) - x_px) <= _NEAR_PX]
+        return "\n".join(line.tip for line in near)
 
     # --- pointer ---------------------------------------------------------------------------------------------------
 

@@ -86,9 +86,9 @@ def _load_config(workbench: Workbench, arguments: GuiArguments) -> int:
 
 
 async def _work(workbench: Workbench, arguments: GuiArguments) -> int:
-    if arguments.source is not None:
+    if arguments.sources:
         await workbench.until_shown()
-        workbench.sources.play(arguments.source)
+        workbench.sources.play_all(arguments.sources)
     return await run_unattended(workbench, arguments) if arguments.is_unattended else 0
 
 

@@ -33,12 +33,28 @@ SEPARATOR: Final = "-"
 ACTIONS: Final = (
     ActionSpec("open_file", "Open &file…", "Ctrl+L", "source", "Play a video file that FFmpeg can read."),
     ActionSpec("open_synthetic", "S&ynthetic…", "Ctrl+N", "", "Make a test source with the load you choose."),
+    ActionSpec("open_address", "Open &address…", "Ctrl+U", "", "Play a stream of the network or a camera."),
+    ActionSpec(
+        "sources", "So&urces…", "Ctrl+Shift+L", "source", "Show up to nine sources in a grid: add, remove, move them."
+    ),
+    ActionSpec("next_source", "&Next source", "N", "", "Show the numbers and graphs of the next source of the grid."),
     ActionSpec("open_sample", "&Sample", "Ctrl+E", "", "Play the ten-second sample; it is made at the first time."),
     ActionSpec("run", "&Run", "Space", "run", "Run the source, pause, or go on. A pause ends a segment."),
     ActionSpec("stop", "S&top", "Ctrl+.", "stop", "End the run; its recording is made final."),
     ActionSpec("restart", "Restart &engine", "Ctrl+R", "restart", "Start a new engine with the present options."),
     ActionSpec(
         "record", "Re&cord", "R", "record", "Record runs to a folder. A run in progress starts anew.", checkable=True
+    ),
+    ActionSpec(
+        "encode",
+        "&Encode to…",
+        "Ctrl+Shift+E",
+        "",
+        "Encode the first source to a file; a run in progress starts anew.",
+        checkable=True,
+    ),
+    ActionSpec(
+        "stream", "Preview st&ream…", "Ctrl+T", "", "Serve thumbnails to other programs: address, clients, counts."
     ),
     ActionSpec("open_run", "Open run &folder", "Ctrl+Shift+F", "folder", "Show the folder of the recording."),
     ActionSpec("capture_window", "&Screenshot", "S", "screenshot", "Save a picture of the window, preview included."),
@@ -69,11 +85,12 @@ ACTIONS: Final = (
 )
 
 MENUS: Final = (
-    ("&Source", ("open_file", "open_synthetic", "open_sample", "recent_sources", SEPARATOR, "quit")),
+    ("&Source", ("open_file", "open_synthetic", "open_address", "open_sample", "recent_sources", SEPARATOR, "sources",
+         SEPARATOR, "quit")),
     (
         "&Run",
-        ("run", "stop", "restart", SEPARATOR, "record", "open_run", SEPARATOR, "capture_window", "capture_frame",
-         "report"),
+        ("run", "stop", "restart", SEPARATOR, "record", "encode", "stream", "open_run", SEPARATOR, "capture_window",
+         "capture_frame", "report"),
     ),
     (
         "&Preset",
@@ -83,7 +100,7 @@ MENUS: Final = (
     (
         "&View",
         ("fullscreen", "detach", SEPARATOR, "follow", "step_back", "step_forward", "zoom_in", "zoom_out", "pin",
-         SEPARATOR, "search", "theme", "docks", SEPARATOR, "leave"),
+         "next_source", SEPARATOR, "search", "theme", "docks", SEPARATOR, "leave"),
     ),
     ("&Help", ("help", "shortcuts", "about")),
 )  # fmt: skip

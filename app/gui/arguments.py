@@ -12,7 +12,7 @@ from pathlib import Path
 class GuiArguments:
     """What the window was started with; None where nothing was given."""
 
-    source: str | None = None
+    sources: tuple[str, ...] = ()
     config: Path | None = None
     run_for_s: float | None = None
     screenshot: Path | None = None
@@ -33,7 +33,13 @@ class GuiArguments:
 def parse_arguments(arguments: Sequence[str]) -> GuiArguments:
     """Return the arguments; ends the process with a message and code 2 when they cannot be understood."""
     parser = argparse.ArgumentParser("veotuner gui", description="Tune a live GPU preview in a window.")
-    parser.add_argument("--source", help="what to play: a file, with ?free and ?loop, or synthetic:WxH@FPS")
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        dest="sources",
+        help="what to play: a file, with ?free and ?loop, an address, or synthetic:WxH@FPS; up to 9 times",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="VeoConfig.json to start with")
     parser.add_argument("--run-for", type=_seconds, metavar="SECONDS", dest="run_for_s", help="close by itself")
     parser.add_argument("--screenshot", type=Path, metavar="PNG", help="picture of the window, before it closes")
@@ -44,7 +50,8 @@ def parse_arguments(arguments: Sequence[str]) -> GuiArguments:
     parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
     parser.add_argument("--no-record", action="store_false", dest="record", help="do not record the run to a folder")
     parser.add_argument("--theme", choices=("system", "light", "dark"), default="", help="colours for now")
-    result = GuiArguments(**vars(parser.parse_args(arguments)))
+    values = vars(parser.parse_args(arguments))
+    result = GuiArguments(**{**values, "sources": tuple(values["sources"])})
     if not result.is_unattended and (result.screenshot or result.export_report or result.json):
         parser.error("--screenshot, --export-report and --json need --run-for SECONDS")
     return result

@@ -113,6 +113,11 @@ def decision_text(decision: GovernorDecision) -> str:
     return f"{decision.governor}: {decision.action}{rate} – {decision.reason}"
 
 
+def decision_label(decision: GovernorDecision) -> str:
+    """Return the short text of a decision beside its line in the graphs."""
+    return f"{decision.governor}: {decision.action}"
+
+
 def encoder_text(encoder: EncoderState) -> str:
     """Return what the encode branch is, where it writes, and what there is to know."""
     where = f" to {encoder.destination}" if encoder.destination else ""

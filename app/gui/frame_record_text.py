@@ -5,12 +5,26 @@ from __future__ import annotations
 import math
 from typing import Final
 
+import numpy as np
+
 from app.core.clock import NO_STAMP_NS, ns_to_ms
 from app.core.metrics import number_text
-from app.core.records import FLAG_KEY_FRAME, FLAG_LATE_SHOWN, MISSING_COUNT, STAMP_FIELDS, FrameArray
-from app.core.vocabulary import PRESENT_MODE_BY_CODE, DisplayTimeSource, Fate
+from app.core.records import (
+    FLAG_INTERPOLATED,
+    FLAG_KEY_FRAME,
+    FLAG_LATE_SHOWN,
+    MISSING_COUNT,
+    STAMP_FIELDS,
+    FrameArray,
+)
+from app.core.vocabulary import PRESENT_MODE_BY_CODE, DisplayTimeSource, Fate, Governor
 
 HEADINGS: Final = ("Field", "Value", "Since the stamp before")
+_FLAG_NAMES: Final = (
+    (FLAG_LATE_SHOWN, "late_shown"),
+    (FLAG_KEY_FRAME, "key frame"),
+    (FLAG_INTERPOLATED, "interpolated"),
+)
 _COUNTS: Final = {
     "image_index": "",
     "decode_queue_in": " frames",
@@ -21,27 +35,54 @@ _COUNTS: Final = {
 }
 
 
-def frame_record_rows(frames: FrameArray, origin_ns: int) -> list[tuple[str, str, str]]:
+def frame_record_rows(frames: FrameArray, origin_ns: int, interpolation: str = "") -> list[tuple[str, str, str]]:
     """Return the rows of a record, given as an array of one.
 
     Args:
         origin_ns: when the run began; stamps are shown in ms since the frame's arrival, the arrival since the run's
             begin.
+        interpolation: how pictures were made up when the frame's fate was decided (`motion`).
     """
     record = frames[0]
     rows = [
         ("frame", str(record["frame_id"]), ""),
-        ("fate", Fate(int(record["fate"])).label, ""),
+        ("source", str(int(record["source_index"]) + 1), ""),
+        ("fate", _fate(record), ""),
+        ("picture", _picture(record, interpolation), ""),
         ("flags", _flags(int(record["flags"])), ""),
         ("segment", str(record["segment"]), ""),
         ("config", f"serial {record['config_serial']}", ""),
         ("present mode", _modes(int(record["present_mode_requested"]), int(record["present_mode_granted"])), ""),
-        ("display time", DisplayTimeSource(int(record["display_time_source"])).label, ""),
+        ("display time", _display_time(DisplayTimeSource(int(record["display_time_source"]))), ""),
         ("uploaded", f"{int(record['bytes_uploaded']) / 1e6:.3f} MB", ""),
+        ("submit CPU time", _us(int(record["submit_cpu_ns"])), ""),
         ("pts", _ms(int(record["pts_ns"])), ""),
         *((name, _count(int(record[name]), unit), "") for name, unit in _COUNTS.items()),
     ]
     return rows + _stamps({name: int(record[name]) for name in STAMP_FIELDS}, origin_ns)
+
+
+def _fate(record: np.void) -> str:
+    governor = Governor(int(record["governor"]))
+    who = "" if governor is Governor.NONE else f" by {governor.label}"
+    return f"{Fate(int(record['fate'])).label}{who}"
+
+
+def _picture(record: np.void, interpolation: str) -> str:
+    """Return whose picture was shown: the frame's own, none, or one made up, with how and at which GPU time."""
+    if int(record["flags"]) & FLAG_INTERPOLATED:
+        cost_ns = int(record["interpolation_ns"])
+        cost = "GPU time not measured" if cost_ns == NO_STAMP_NS else f"{ns_to_ms(cost_ns):.1f} ms"
+        return f"made up ({', '.join(filter(None, (interpolation, cost)))})"
+    return "its own" if int(record["present_call_ns"]) != NO_STAMP_NS else "never presented"
+
+
+def _display_time(source: DisplayTimeSource) -> str:
+    return source.label if source is DisplayTimeSource.NONE else f"{source.label} ({source.quality})"
+
+
+def _us(duration_ns: int) -> str:
+    return "—" if duration_ns == NO_STAMP_NS else f"{number_text(duration_ns / 1e3)} µs"
 
 
 def _stamps(stamps: dict[str, int], origin_ns: int) -> list[tuple[str, str, str]]:
@@ -68,7 +109,7 @@ def _count(value: int, unit: str) -> str:
 
 
 def _flags(flags: int) -> str:
-    names = [name for bit, name in ((FLAG_LATE_SHOWN, "late_shown"), (FLAG_KEY_FRAME, "key frame")) if flags & bit]
+    names = [name for bit, name in _FLAG_NAMES if flags & bit]
     return ", ".join(names) or "none"
 
 

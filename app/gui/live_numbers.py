@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from app.analysis.frame_intervals import present_intervals
+from app.analysis.frame_intervals import display_intervals, present_intervals
 from app.analysis.frame_statistics import frame_statistics, interval_statistics
 from app.analysis.summary import Measured, Missing, Summary, Value, summarise
 from app.core.metrics import metric, value_text
 from app.core.records import FrameArray
-from app.core.vocabulary import LOSS_CLASSES
+from app.core.vocabulary import LOSS_CLASSES, Fate
+from app.gui.source_series import SourceSeries, pictures
 from app.ipc.frame_ring import FrameCounters
 from widgets.number_tile import TileText
 
@@ -39,6 +40,12 @@ TILES: Final = (
 )
 
 
+def source_counters(series: SourceSeries) -> FrameCounters:
+    """Return totals of one of several sources: of the frames whose record was read, so none is in flight."""
+    lost, displayed = series.lost, int(series.counts[Fate.DISPLAYED])
+    return FrameCounters(displayed + sum(lost.values()), displayed, lost, None, 0, 0)
+
+
 def live_tiles(
     frames: FrameArray, interval_metric: str, nominal_ms: float, counters: FrameCounters | None, source: str
 ) -> dict[str, TileText]:
@@ -58,10 +65,12 @@ def live_tiles(
 
 def _measure(frames: FrameArray, interval_metric: str, nominal_ms: float) -> Mapping[str, Measured]:
     measured = frame_statistics(frames, nominal_ms)
-    if interval_metric == "display_interval_ms":
+    shown = pictures(frames)
+    if interval_metric == "display_interval_ms" and shown is frames:
         return measured
-    # Without a display truth the interval, jitter and low speak of present calls, and their titles say so.
-    calls = present_intervals(frames)
+    # Without a display truth the interval, jitter and low speak of present calls, and their titles say so. A picture
+    # made up in the place of a frame is a picture on the screen: it ends an interval as in the curve.
+    calls = display_intervals(shown) if interval_metric == "display_interval_ms" else present_intervals(frames)
     row = metric(interval_metric)
     return {**measured, **interval_statistics(calls, nominal_ms), row.id: summarise(calls.interval_ms, row.missing)}
 

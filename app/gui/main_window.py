@@ -26,10 +26,13 @@ from PySide6.QtWidgets import (
 
 from app.config.options import OPTIONS, Group
 from app.gui.action_table import ACTIONS, MENUS, SEPARATOR, TOOLBAR, dress, ink_actions, make_actions
+from app.gui.encode_numbers import ENCODE_TITLES
 from app.gui.frame_record_text import HEADINGS as RECORD_HEADINGS
 from app.gui.graph_table import GRAPHS
 from app.gui.live_numbers import TILES
+from app.gui.source_box import SourceBox
 from app.gui.status_line import StatusLine
+from app.gui.stream_dialog import StreamDialog
 from widgets.graph_source import GraphSource
 from widgets.graph_stack import GraphStack
 from widgets.icons import icon
@@ -73,6 +76,9 @@ class MainWindow(QMainWindow):
         self._add_undo_actions(undo_stack)
         self.host = PreviewHost()
         self.tiles = {spec.id: NumberTile(spec.title) for spec in TILES} | {"lost": NumberTile("Lost")}
+        self.tiles |= {name: NumberTile(title) for name, title in ENCODE_TITLES.items()}
+        self.source_box = SourceBox()
+        self.stream_dialog = StreamDialog(self)
         self.graphs = GraphStack(GRAPHS, source)
         self.panel = OptionPanel(SHOWN_OPTIONS, NOTICES)
         self.panel.close_groups(CLOSED_AT_FIRST)
@@ -158,8 +164,10 @@ class MainWindow(QMainWindow):
         row = QHBoxLayout(self.tile_row)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        for tile in self.tiles.values():
+        row.addWidget(self.source_box)
+        for name, tile in self.tiles.items():
             row.addWidget(tile)
+            tile.setVisible(name not in ENCODE_TITLES)
         top = QWidget()
         top.setLayout(self.top)
         self.top.setContentsMargins(*TOP_MARGINS)

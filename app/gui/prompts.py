@@ -7,11 +7,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from widgets.problem_dialog import ProblemDialog
 
 PRESET_FILTER = "VeoTuner presets (*.VeoConfig.json *.json);;All files (*)"
+ENCODE_FILTER = "MP4, Matroska, MPEG-TS (*.mp4 *.mkv *.ts)"
 REPORT_FILTER = "Reports (*.html)"
 SOURCE_FILTER = "Videos (*.mp4 *.mkv *.mov *.webm *.avi *.ts *.m4v *.mpg *.h264 *.hevc *.y4m);;All files (*)"
 
@@ -37,6 +38,10 @@ class Prompts(Protocol):
 
     def save_path(self, title: str, pattern: str, suggested: Path) -> Path | None:
         """Ask where to save; an existing file has been confirmed."""
+        ...
+
+    def text(self, title: str, label: str) -> str:
+        """Ask for a line of text; "" when the user cancelled."""
         ...
 
     def problems(self, title: str, intro: str, lines: Sequence[str]) -> None:
@@ -74,6 +79,11 @@ class DialogPrompts:
         name, _ = QFileDialog.getSaveFileName(self._window, title, str(suggested), pattern)
         return Path(name) if name else None
 
+    def text(self, title: str, label: str) -> str:
+        """Ask for a line of text."""
+        text, accepted = QInputDialog.getText(self._window, title, label)
+        return text.strip() if accepted else ""
+
     def problems(self, title: str, intro: str, lines: Sequence[str]) -> None:
         """Show what is wrong."""
         ProblemDialog(title, intro, lines, self._window).exec()
@@ -93,6 +103,10 @@ class SilentPrompts:
     def save_path(self, _title: str, _pattern: str, _suggested: Path) -> Path | None:
         """Choose nothing."""
         return None
+
+    def text(self, _title: str, _label: str) -> str:
+        """Write nothing."""
+        return ""
 
     def problems(self, _title: str, _intro: str, _lines: Sequence[str]) -> None:
         """Show nothing; the caller's exit code and standard error tell."""

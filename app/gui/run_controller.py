@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -21,6 +21,7 @@ from app.gui.session_bridge import SessionBridge
 from app.ipc.frame_ring import FrameCounters, FrameRingReader
 from app.ipc.messages import FromEngine
 from app.session.run_directory import default_run_directory
+from app.session.run_stream import RunStream
 from app.session.session import Session
 from app.session.session_state import Phase, RunRequest, SessionChange, SessionState
 from app.telemetry.sampler import Sampler
@@ -87,8 +88,13 @@ class RunController(QObject):
 
     @property
     def source(self) -> str:
-        """Source text of the present or last run, "" before the first."""
+        """Source text of the present or last run, "" before the first; of several, the first one's."""
         return "" if self._session is None else self._session.request.source
+
+    @property
+    def stream(self) -> RunStream | None:
+        """The preview stream of the present or last run; None before the first."""
+        return None if self._session is None else self._session.stream
 
     @property
     def gpu(self) -> str:
@@ -120,10 +126,24 @@ class RunController(QObject):
 
     # --- what is asked for ---
 
-    def start(self, source: str, sink: str, config: VeoConfig) -> None:
-        """Start a run; one in progress is stopped first."""
-        recording_dir = default_run_directory(source, datetime.now().astimezone()) if self.records else None
-        request = replace(self._base, source=source, sink=sink, config=config, recording_dir=recording_dir)
+    def start(self, sources: Sequence[str], sink: str, config: VeoConfig, encode_to: str = "") -> None:
+        """Start a run; one in progress is stopped first.
+
+        Args:
+            sources: 1–9 source texts, shown in a grid in this order.
+            encode_to: file of the encode branch, "" to count its packets only.
+        """
+        first, *more = sources
+        recording_dir = default_run_directory(first, datetime.now().astimezone()) if self.records else None
+        request = replace(
+            self._base,
+            source=first,
+            more_sources=tuple(more),
+            sink=sink,
+            config=config,
+            encode_to=encode_to,
+            recording_dir=recording_dir,
+        )
         self._run_task(self._start(request))
 
     def stop(self) -> None:
@@ -150,6 +170,11 @@ class RunController(QObject):
         """Tell that the preview cannot be seen, or can again."""
         if self._session is not None:
             self._session.set_occluded(hidden)
+
+    def set_screen(self, name: str, nominal_hz: float | None) -> None:
+        """Tell on which screen the preview is, and its refresh rate by name (Hz; None where nobody knows it)."""
+        if self._session is not None:
+            self._session.screen_changed(name, nominal_hz)
 
     def capture_frame(self, path: Path) -> None:
         """Ask for the picture on the screen as PNG."""

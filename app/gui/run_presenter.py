@@ -1,30 +1,31 @@
-"""What the window shows of a run: preview state, tiles, graphs' data, events, notes on the controls, status line."""
+"""What the window shows of a run as it happens: preview state, graphs' data, events, notes on the controls."""
 
 from __future__ import annotations
 
-import math
-import os
 import time
+from dataclasses import replace
 from typing import Final
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
-from app.analysis.frame_intervals import nominal_interval_ms
 from app.config.advice import config_advice
-from app.core.clock import NS_PER_S
-from app.core.vocabulary import Fate, PresentMode
+from app.config.options import option
+from app.core.clock import NO_STAMP_NS
+from app.gui.config_log import ConfigLog
 from app.gui.config_model import ConfigModel
-from app.gui.event_text import EventRow, change_label, event_rows, loss_text, run_time_text
-from app.gui.live_numbers import WINDOW_S, live_tiles
+from app.gui.encode_numbers import EncodeSeries
+from app.gui.event_text import EventRow, change_label, decision_label, event_rows, run_time_text
 from app.gui.live_series import READINGS, LiveSeries
 from app.gui.main_window import MainWindow
 from app.gui.run_controller import RunController
-from app.gui.status_line import StatusFacts, status_items
 from app.ipc.messages import (
     ConfigApplied,
+    EncodeRecords,
+    EncoderState,
     EngineEvent,
     EngineReady,
     FromEngine,
+    GovernorDecision,
     SegmentEnded,
     SegmentStarted,
     SinkChanged,
@@ -32,13 +33,10 @@ from app.ipc.messages import (
 )
 from app.session.session_state import Phase, SessionState
 from app.telemetry.gpus import NO_GPU
-from app.telemetry.process_cost import ProcessMeter
 from app.telemetry.sampler import Sampler, TelemetryFeed
 from widgets.graph_source import TimeEvent
-from widgets.option_controls import FieldsControl
 from widgets.preview_host import PreviewState
 
-TEXT_INTERVAL_MS: Final = 500
 MOST_EVENTS: Final = 2000
 _SEVERITY_SIGN: Final = {"warning": "⚠ ", "error": "✖ "}
 _PREVIEW_OF: Final = {
@@ -53,12 +51,17 @@ _PREVIEW_OF: Final = {
 
 
 class RunPresenter(QObject):
-    """Listens to the run and writes into the window. Reads numbers twice a second; curves pull by themselves.
+    """Listens to the run and writes into the window; `NumbersPresenter` writes what is read on a timer.
 
     Signals:
-        phase_shown(phase): the window shows this phase.
+        run_began(): the engine of a new run is ready. phase_shown(phase): the window shows this phase.
+
+    Attributes:
+        encodes: what the encode branch gave out. configs: which value an option had when.
+        encoder_told_ns: when the branch last said what it is, CLOCK_MONOTONIC; `NO_STAMP_NS` before.
     """
 
+    run_began = Signal()
     phase_shown = Signal(object)
 
     def __init__(self, window: MainWindow, runs: RunController, model: ConfigModel, live: LiveSeries) -> None:
@@ -67,21 +70,25 @@ class RunPresenter(QObject):
         self._sink: SinkInfo | None = None
         self._feed: TelemetryFeed | None = None
         self._sampler: Sampler | None = None
-        self._lost: dict[Fate, int] = {}
         self._origin_ns = 0
-        self._meter = ProcessMeter(os.getpid(), time.monotonic_ns())
+        self.encodes = EncodeSeries()
+        self.configs = ConfigLog()
+        self.encoder_told_ns = NO_STAMP_NS
+        self._restart_keys: set[str] = set()
         runs.began.connect(self._let_go)
         runs.message.connect(self._take)
         runs.state_changed.connect(self._show_state)
         model.changed.connect(self._show_advice)
-        self._texts = QTimer(self)
-        self._texts.timeout.connect(self.refresh_texts)
-        self._texts.start(TEXT_INTERVAL_MS)
 
     @property
     def sink(self) -> SinkInfo | None:
         """What the present or last run's sink granted."""
         return self._sink
+
+    @property
+    def sampler(self) -> Sampler | None:
+        """The telemetry of the present run; None when none runs."""
+        return self._sampler
 
     @property
     def origin_ns(self) -> int:
@@ -94,22 +101,6 @@ class RunPresenter(QObject):
         when = run_time_text(at_ns, self._origin_ns) if self._origin_ns else "—"
         sign = _SEVERITY_SIGN.get(row.severity, "")
         self._window.events.append_row((when, f"{sign}{row.kind}", row.text), MOST_EVENTS)
-
-    def refresh_texts(self) -> None:
-        """Write tiles, loss summary and status line."""
-        counters = self._runs.counters()
-        if counters is not None:
-            if lost := loss_text(self._lost, counters.lost):
-                self.add_event(EventRow(None, "info", "lost", lost))
-            self._lost = counters.lost
-        self._show_nominal()  # known only once frames have told the source's interval
-        live = self._live
-        source = live.note("interval").source
-        frames = live.recent_records(WINDOW_S)
-        for name, text in live_tiles(frames, live.interval_metric(), live.nominal_ms, counters, source).items():
-            self._window.tiles[name].show_text(text)
-        self._window.status.show_items(status_items(self._facts()))
-        self._show_memory_clock()
 
     # --- messages ---
 
@@ -124,20 +115,35 @@ class RunPresenter(QObject):
             case ConfigApplied():
                 self._show_applied(message)
             case SegmentStarted():
-                self._mark(message.t0_ns, message.reason, "segment")
+                self._mark(message.t0_ns, TimeEvent(0, message.reason, "segment"), message.source_index)
             case SegmentEnded():
-                self._mark(message.ended_ns, message.reason, "segment")
+                self._mark(message.ended_ns, TimeEvent(0, message.reason, "segment"), message.source_index)
+            case GovernorDecision():
+                self._mark(message.at_ns, TimeEvent(0, decision_label(message), "governor", message.reason))
+            case _:
+                self._take_readings(message)
+
+    def _take_readings(self, message: FromEngine) -> None:
+        match message:
+            case EncoderState():
+                self.encoder_told_ns = time.monotonic_ns()
+            case EncodeRecords():
+                self.encodes.take(message)
             case EngineEvent(kind="gpu_telemetry"):
                 self._live.set_missing(_gpu_reasons(message.text))
 
     def _begin(self, ready: EngineReady) -> None:
         state = self._runs.state
         self._origin_ns = (state and state.ready_ns) or time.monotonic_ns()
-        self._live.begin(self._origin_ns)
+        self._live.begin(self._origin_ns, 1 + len(ready.more_sources))
+        self.encodes.clear()
+        self.configs.clear()
+        self.encoder_told_ns = NO_STAMP_NS
+        self._offer_restart(set())
+        self._window.source_box.show_sources((ready.source, *ready.more_sources))
         self._sampler = self._runs.sampler
         self._feed = self._sampler.subscribe() if self._sampler is not None else None
         self._live.follow(self._runs.open_reader(), self._feed)
-        self._lost = {}
         if self._runs.gpu == NO_GPU:
             self._live.set_missing(_gpu_reasons("GPU readings are switched off (--gpu none)"))
         for event in state.events if state else ():
@@ -145,6 +151,7 @@ class RunPresenter(QObject):
                 self._live.set_missing(_gpu_reasons(event.text))
         self._window.graphs.restart()
         self._show_sink(ready.sink)
+        self.run_began.emit()
 
     def _let_go(self) -> None:
         self._live.end()
@@ -154,12 +161,18 @@ class RunPresenter(QObject):
 
     def _show_applied(self, applied: ConfigApplied) -> None:
         self._window.panel.show_effects(applied.effects)
+        self.configs.add(applied)
         if applied.changes:
-            self._mark(applied.applied_ns, change_label(applied), "config")
-        self._show_nominal()
+            self._mark(applied.applied_ns, TimeEvent(0, change_label(applied), "config"))
+        self._offer_restart(self._restart_keys | {key for key in applied.changes if option(key).section == "device"})
 
-    def _mark(self, at_ns: int, text: str, kind: str) -> None:
-        self._live.add_event(TimeEvent(self._live.time_s(at_ns), text, kind))
+    def _offer_restart(self, keys: set[str]) -> None:
+        """Offer to restart beside options that act with the next engine: a device is never changed under one."""
+        self._restart_keys = keys
+        self._window.panel.offer_restart(keys)
+
+    def _mark(self, at_ns: int, event: TimeEvent, source_index: int | None = None) -> None:
+        self._live.add_event(replace(event, time_s=self._live.time_s(at_ns)), source_index)
 
     # --- sink ---
 
@@ -168,20 +181,10 @@ class RunPresenter(QObject):
         rows = self._window.panel.rows
         reason = f" ({sink.grant_reason})" if sink.grant_reason else ""
         rows["present_mode"].show_actual(
-            f"requested: {sink.present_mode_requested} · granted: {sink.present_mode_granted}{reason}"
+            f"requested: {sink.present_mode_requested} · granted: {sink.present_mode_granted}{reason}{live_text(sink)}"
         )
         rows["min_image_count"].show_actual(f"the swapchain has {sink.image_count} images")
-        self._show_nominal()
         self._show_advice()
-
-    def _show_nominal(self) -> None:
-        if self._sink is not None:
-            self._live.nominal_ms = nominal_interval_ms(
-                self._live.recent_records(WINDOW_S),
-                refresh_hz=self._sink.refresh_hz,
-                present_mode=PresentMode(self._sink.present_mode_granted),
-                preview_fps=self._model.config.preview_fps,
-            )
 
     def _show_advice(self) -> None:
         state, sink = self._runs.state, self._sink
@@ -207,43 +210,20 @@ class RunPresenter(QObject):
         if state.recording_failure:
             self._tell_once(EventRow(None, "error", "recording", state.recording_failure))
         self.phase_shown.emit(state.phase)
-        self.refresh_texts()
 
     def _tell_once(self, row: EventRow) -> None:
         if not any(text == row.text for _, _, text in self._window.events.rows[-20:]):
             self.add_event(row)
 
-    def _facts(self) -> StatusFacts:
-        state = self._runs.state
-        running = state is not None and state.phase.is_live
-        return StatusFacts(
-            sink=self._sink if running else None,
-            screen_refresh_hz=self._window.host.screen().refreshRate(),
-            is_paused=state is not None and state.phase is Phase.PAUSED,
-            status=state.status if state and running else None,
-            gui_cpu_ratio=self._meter.read(time.monotonic_ns()).cpu_ratio,
-            redraw_interval_s=self._window.graphs.redraw_interval_s,
-            sampler=self._sampler.cost() if self._sampler is not None else None,
-            recorded_s=_recorded_s(state) if state else None,
-            gpu_is_simulated=bool(self._live.note("temperature").simulated),
-            lapped=self._live.lapped,
-        )
 
-    def _show_memory_clock(self) -> None:
-        control = self._window.panel.rows["memory_timings"].control
-        clock_mhz = self._live.newest_reading("memory_clock_mhz")
-        if isinstance(control, FieldsControl):
-            control.show_clock(None if math.isnan(clock_mhz) else clock_mhz)
+def live_text(sink: SinkInfo) -> str:
+    """Return to which present modes the swapchain changes without a rebuild, "" when to no other one."""
+    others = [mode for mode in sink.live_modes if mode != sink.present_mode_granted]
+    return f" · without a rebuild: {', '.join(others)}" if others else ""
 
 
 def _gpu_reasons(text: str) -> dict[str, str]:
     return {name: text for name in READINGS if not name.startswith("host_")}
-
-
-def _recorded_s(state: SessionState) -> float | None:
-    if state.recording_dir is None or state.started_ns is None or not state.phase.is_live or state.recording_failure:
-        return None
-    return (time.monotonic_ns() - state.started_ns) / NS_PER_S
 
 
 def _preview_state(state: SessionState) -> PreviewState:

@@ -23,9 +23,7 @@ class GuiSettings:
 
     def recent(self, kind: str) -> list[str]:
         """Return the newest entries of a kind (`source`, `preset`), newest first."""
-        value = self.store.value(f"recent/{kind}", [])
-        texts = [value] if isinstance(value, str) else value
-        return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+        return self.texts(f"recent/{kind}", [])
 
     def remember(self, kind: str, text: str) -> None:
         """Put an entry at the top of a kind."""
@@ -35,6 +33,16 @@ class GuiSettings:
     def forget(self, kind: str, text: str) -> None:
         """Remove an entry that led nowhere."""
         self.store.setValue(f"recent/{kind}", [other for other in self.recent(kind) if other != text])
+
+    def texts(self, key: str, default: list[str]) -> list[str]:
+        """Return a list of texts."""
+        value = self.store.value(key, default)
+        texts = [value] if isinstance(value, str) else value
+        return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+
+    def set_texts(self, key: str, texts: list[str]) -> None:
+        """Write a list of texts."""
+        self.store.setValue(key, texts)
 
     def text(self, key: str, default: str) -> str:
         """Return a text."""

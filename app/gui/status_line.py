@@ -10,7 +10,10 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QStatusBar
 
-from app.ipc.messages import EngineStatus, SinkInfo
+from app.gui.encoder_status import EncoderFacts, encoder_item
+from app.gui.status_item import StatusItem
+from app.gui.stream_text import StreamFacts, stream_item
+from app.ipc.messages import EngineStatus, SinkInfo, SourceInfo
 from app.telemetry.sampler import SamplerCost
 from widgets.theme import warning_colour
 
@@ -21,6 +24,8 @@ class StatusFacts:
 
     Attributes:
         screen_refresh_hz: nominal refresh rate of the preview's screen as Qt reports it, in Hz.
+        sources: what is played, in order; empty when nothing runs.
+        encoder: the encode branch; None without one. stream: the preview stream; None when it is not served.
     """
 
     sink: SinkInfo | None = None
@@ -33,22 +38,23 @@ class StatusFacts:
     recorded_s: float | None = None
     gpu_is_simulated: bool = False
     lapped: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class StatusItem:
-    """One entry of the line."""
-
-    name: str
-    text: str
-    tip: str
-    is_warning: bool = False
+    sources: tuple[SourceInfo, ...] = ()
+    encoder: EncoderFacts | None = None
+    stream: StreamFacts | None = None
 
 
 def status_items(facts: StatusFacts) -> list[StatusItem]:
     """Return the entries, in order."""
     paused = [StatusItem("paused", "❚❚ paused: Space goes on", "The segment has ended; going on begins another.", True)]
-    return [*(paused if facts.is_paused else []), *_sink_items(facts), *_cost_items(facts), *_flag_items(facts)]
+    return [
+        *(paused if facts.is_paused else []),
+        *_sink_items(facts),
+        *_source_items(facts.sources),
+        *([encoder_item(facts.encoder)] if facts.encoder else []),
+        *([stream_item(facts.stream)] if facts.stream else []),
+        *_cost_items(facts),
+        *_flag_items(facts),
+    ]
 
 
 def _sink_items(facts: StatusFacts) -> list[StatusItem]:
@@ -57,20 +63,55 @@ def _sink_items(facts: StatusFacts) -> list[StatusItem]:
         return [StatusItem("sink", "no engine", "Nothing runs; a source starts the engine.")]
     size = f"{sink.width}×{sink.height}"
     return [
-        _refresh_item(sink.refresh_hz, facts.screen_refresh_hz),
+        _refresh_item(sink, facts.screen_refresh_hz),
         StatusItem("sink", f"{sink.kind.upper()} {size}", f"Sink and size of its images in pixels. {sink.device}"),
-        StatusItem(
-            "display_time",
-            f"display time: {sink.display_time_source}",
-            "Where display times come from; the better sources see the display itself, the rest are lower bounds.",
-        ),
+        _display_time_item(sink, facts.status),
         StatusItem("images", f"{sink.image_count} images", "Images that the swapchain really has."),
     ]
 
 
-def _refresh_item(sink_hz: float | None, screen_hz: float) -> StatusItem:
-    if sink_hz:
-        return StatusItem("refresh", f"{sink_hz:.1f} Hz", "Refresh rate of the display as the sink knows it, in Hz.")
+def _display_time_item(sink: SinkInfo, status: EngineStatus | None) -> StatusItem:
+    quality = (
+        f" ({sink.display_time_quality}: {_QUALITIES[sink.display_time_quality]})" if sink.display_time_quality else ""
+    )
+    tip = "Where display times come from; exact and display see the display itself, the rest are lower bounds."
+    return StatusItem(
+        "display_time", f"display time: {sink.display_time_source}{quality}", f"{tip}{_clock_text(status)}"
+    )
+
+
+def _clock_text(status: EngineStatus | None) -> str:
+    """Return how well GPU stamps are fitted to the CPU's clock, "" without a calibration."""
+    if status is None or status.gpu_clock_residual_ns is None or status.gpu_clock_drift_ppm is None:
+        return ""
+    return (
+        f"\nGPU clock against CLOCK_MONOTONIC: drift {status.gpu_clock_drift_ppm:+.2f} ppm, residual "
+        f"{status.gpu_clock_residual_ns / 1e3:.1f} µs (median distance of the pairs from the fitted line)."
+    )
+
+
+def _source_items(sources: tuple[SourceInfo, ...]) -> list[StatusItem]:
+    if not sources:
+        return []
+    rates = " · ".join(rate_text(source) for source in sources)
+    count = f"{len(sources)} sources" if len(sources) > 1 else "source"
+    lines = "\n".join(f"{index}: {source.description}" for index, source in enumerate(sources, 1))
+    return [StatusItem("sources", f"{count}: {rates} fps", f"Nominal frame rates.\n{lines}")]
+
+
+def rate_text(source: SourceInfo) -> str:
+    """Return the nominal rate of a source as a number, or that it has none."""
+    if source.free_running:
+        return "free"
+    return f"{source.rate_hz:.5g}" if source.rate_hz else "unknown"
+
+
+def _refresh_item(sink: SinkInfo, screen_hz: float) -> StatusItem:
+    if sink.refresh_hz:
+        where = f" ({sink.refresh_source})" if sink.refresh_source else ""
+        return StatusItem(
+            "refresh", f"{sink.refresh_hz:.2f} Hz{where}", "Refresh rate of the display as the sink knows it, in Hz."
+        )
     if screen_hz > 0:  # false for NaN
         tip = (
             "The driver does not tell the sink the refresh rate. This is the screen's nominal one as Qt reports it (60 "
@@ -128,14 +169,22 @@ def _percent(ratio: float) -> str:
 
 
 _ORDER: Final = (
-    "paused", "refresh", "sink", "display_time", "images", "engine", "gui", "telemetry", "software", "pacing",
-    "simulated", "lapped", "rec",
+    "paused", "refresh", "sink", "display_time", "images", "sources", "encoder", "stream", "engine", "gui", "telemetry",
+    "software", "pacing", "simulated", "lapped", "rec",
 )  # fmt: skip
 
 
+_QUALITIES: Final = {
+    "exact": "the display says when",
+    "display": "on the display side",
+    "bound": "before the light",
+    "none": "no stamp",
+}
+"""What each quality of a display time means, see `DisplayTimeSource.quality`."""
+
 _BETWEEN: Final = "·  "
 _LEAST_WIDTH_PX: Final = 24
-_WORDS: Final = frozenset({"display_time", "software", "pacing", "simulated"})
+_WORDS: Final = frozenset({"refresh", "display_time", "sources", "encoder", "software", "pacing", "simulated"})
 
 
 class StatusLabel(QLabel):

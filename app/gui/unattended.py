@@ -33,15 +33,15 @@ async def run_unattended(workbench: Workbench, arguments: GuiArguments) -> int:
 
 async def _perform(workbench: Workbench, arguments: GuiArguments) -> None:
     assert arguments.run_for_s is not None
-    if arguments.source is not None:
+    if arguments.sources:
         await _until_running(workbench)
-    plays = arguments.source is not None
+    plays = bool(arguments.sources)
     await _until(workbench, lambda: plays and not workbench.runs.phase.is_live, arguments.run_for_s)
     if arguments.screenshot is not None:
         await asyncio.sleep(_SETTLE_S)  # the texts of the last half second are drawn
         save_picture(grab_window(workbench.window), arguments.screenshot)
     failure = _failure(workbench)
-    if arguments.source is not None:
+    if arguments.sources:
         workbench.runs.stop()
         await _until(workbench, lambda: not (workbench.runs.phase.is_live or workbench.runs.is_busy), END_TIMEOUT_S)
         await _write_results(workbench, arguments)

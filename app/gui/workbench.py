@@ -17,6 +17,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QMenu, QWidget
 
+from app.config.options import Group
 from app.config.presets import list_presets
 from app.gui.action_table import dress
 from app.gui.capture_controller import CaptureController
@@ -25,12 +26,15 @@ from app.gui.event_text import EventRow
 from app.gui.frame_record_text import frame_record_rows
 from app.gui.help_text import focus_help, show_about, show_focus_help, show_shortcuts
 from app.gui.live_series import LiveSeries
-from app.gui.main_window import SHORTCUT_LIST, MainWindow
+from app.gui.main_window import CLOSED_AT_FIRST, SHORTCUT_LIST, MainWindow
+from app.gui.numbers_presenter import NumbersPresenter
 from app.gui.preset_controller import DEFAULTS, PresetController
 from app.gui.preview_controller import PreviewController
+from app.gui.preview_sink import OWN_WINDOW_WORDS, presents_in_own_window
 from app.gui.prompts import DialogPrompts, Prompts, SilentPrompts
 from app.gui.run_controller import RunController
 from app.gui.run_presenter import RunPresenter
+from app.gui.screen_watch import ScreenWatch
 from app.gui.settings import GuiSettings
 from app.gui.source_controller import SourceController
 from app.gui.window_layout import restore_layout, save_layout
@@ -67,6 +71,7 @@ class Workbench(QObject):
         self.sources = SourceController(self.window, self.runs, self.model, self.prompts, self.settings)
         self.captures = CaptureController(self.window, self.runs, self.prompts)
         self.presenter = RunPresenter(self.window, self.runs, self.model, self.live)
+        self.numbers = NumbersPresenter(self.window, self.runs, self.model, self.live, self.presenter)
         self.preview = PreviewController(self.window)
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._last_failure = ""
@@ -96,6 +101,8 @@ class Workbench(QObject):
     async def until_shown(self) -> None:
         """Return when the preview's native window has been shown by the window system."""
         surface = self.window.host.surface
+        if self.window.host.presents_elsewhere:
+            return
         self.window.host.show_state(PreviewState.STARTING)
         self.window.host.setFocus()  # else the first number in the tab order would look chosen
         shown = asyncio.Event()
@@ -128,6 +135,7 @@ class Workbench(QObject):
         self.window.actions_by_name["fullscreen"].setChecked(False)
         self.window.actions_by_name["detach"].setChecked(False)
         save_layout(self.window, self.settings)
+        self.settings.set_texts("panel/closed", [group.value for group in self.window.panel.closed_groups])
         self.window.setEnabled(False)
         await self.runs.close()
         self.live.end()
@@ -140,6 +148,7 @@ class Workbench(QObject):
 
     def _connect_model(self) -> None:
         self.window.panel.edited.connect(self.model.set_option)
+        self.window.panel.restart_requested.connect(self.sources.restart)
         self.model.changed.connect(self._show_config)
         self.model.changed.connect(lambda: self.runs.set_config(self.model.config))
         self.model.refused.connect(self._tell_refusal)
@@ -149,7 +158,11 @@ class Workbench(QObject):
         handlers = {
             "open_file": self.sources.open_file,
             "open_synthetic": self.sources.open_synthetic,
+            "open_address": self.sources.open_address,
             "open_sample": self.sources.open_sample,
+            "sources": self.sources.open_list,
+            "next_source": self.window.source_box.choose_next,
+            "stream": self._open_stream,
             "run": self.sources.toggle,
             "stop": self.runs.stop,
             "restart": self.sources.restart,
@@ -182,11 +195,21 @@ class Workbench(QObject):
         record = self.window.actions_by_name["record"]
         record.setChecked(self.runs.records)
         record.toggled.connect(self.sources.set_recording)
+        self.window.actions_by_name["encode"].triggered.connect(self._set_encoding)
+        self.window.source_box.currentIndexChanged.connect(self._choose_source)
+        self.window.stream_dialog.toggled.connect(lambda on: self.model.set_option("enable_preview", on))
         graphs.pinned.connect(self._show_record)
         self.window.closing.connect(self.request_close)
 
     def _connect_preview(self) -> None:
         host = self.window.host
+        if presents_in_own_window():
+            host.present_elsewhere(OWN_WINDOW_WORDS)
+            for name in ("fullscreen", "detach"):
+                self.window.actions_by_name[name].setEnabled(False)
+                dress(self.window.actions_by_name[name], "", OWN_WINDOW_WORDS)
+        self.screens = ScreenWatch(host.surface, self)
+        self.screens.changed.connect(lambda name, hz: self.runs.set_screen(name, hz or None))
         host.resized.connect(self.runs.resize)
         host.occluded.connect(self.runs.set_occluded)
         requests = {
@@ -205,7 +228,7 @@ class Workbench(QObject):
             signal.connect(self._tell_failure)
         self.sources.progressed.connect(self._show_progress)
         self.presenter.phase_shown.connect(self._show_phase)
-        self.sources.chosen.connect(lambda _text: self._fill_recent_sources())
+        self.sources.chosen.connect(self._fill_recent_sources)
         self.presets.recent_changed.connect(self._fill_recent_presets)
 
     # --- menus that change ---
@@ -265,7 +288,7 @@ class Workbench(QObject):
         run.setText(texts.get(phase, "&Run"))
         run.setEnabled(phase not in {Phase.STARTING, Phase.STOPPING})
         actions["stop"].setEnabled(phase.is_live)
-        actions["restart"].setEnabled(bool(self.sources.source))
+        actions["restart"].setEnabled(bool(self.sources.sources))
         for name in ("report", "open_run"):
             actions[name].setEnabled(self.runs.state is not None and self.runs.state.ready_ns is not None)
         actions["capture_frame"].setEnabled(phase in {Phase.RUNNING, Phase.PAUSED})
@@ -276,7 +299,9 @@ class Workbench(QObject):
         self.window.record.setVisible(frames is not None)
         self.window.record_hint.setVisible(frames is None)
         if frames is not None:
-            self.window.record.show_rows(frame_record_rows(frames, self.presenter.origin_ns))
+            serial = int(frames["config_serial"][0])
+            made_up = self.presenter.configs.value("frame_compensation.interpolation", serial, self.model.config)
+            self.window.record.show_rows(frame_record_rows(frames, self.presenter.origin_ns, made_up))
             self.window.docks["frame"].show()
             self.window.docks["frame"].raise_()
 
@@ -301,6 +326,21 @@ class Workbench(QObject):
         self.window.status.showMessage(text, MESSAGE_MS)
 
     # --- small commands ---
+
+    def _set_encoding(self, on: bool) -> None:
+        self.sources.set_encoding(on)
+        self.window.actions_by_name["encode"].setChecked(bool(self.sources.encode_to))
+
+    def _choose_source(self, index: int) -> None:
+        if 0 <= index < self.live.source_count:
+            self.live.choose(index)
+            self.window.graphs.refresh()
+            self.numbers.refresh()
+
+    def _open_stream(self) -> None:
+        self.window.stream_dialog.show()
+        self.window.stream_dialog.raise_()
+        self.numbers.refresh()
 
     def _pin_newest(self) -> None:
         self.window.graphs.pin_at(self.window.graphs.window_shown.end_s)
@@ -333,6 +373,8 @@ class Workbench(QObject):
 
     def _restore(self) -> None:
         restore_layout(self.window, self.settings)
+        closed = self.settings.texts("panel/closed", [group.value for group in CLOSED_AT_FIRST])
+        self.window.panel.close_groups(group for group in Group if group.value in closed)
         text = self.settings.text("theme", ThemeChoice.SYSTEM)
         self._theme = ThemeChoice(text) if text in set(ThemeChoice) else ThemeChoice.SYSTEM
         QApplication.styleHints().colorSchemeChanged.connect(self._apply_theme)

@@ -25,6 +25,7 @@ class AnsweringPrompts:
         self.answer = Unsaved.CANCEL
         self.open_answer: Path | None = None
         self.save_answer: Path | None = None
+        self.text_answer = ""
         self.asked: list[tuple[str, list[str]]] = []
         self.shown: list[tuple[str, list[str]]] = []
 
@@ -37,6 +38,9 @@ class AnsweringPrompts:
 
     def save_path(self, _title: str, _pattern: str, _suggested: Path) -> Path | None:
         return self.save_answer
+
+    def text(self, _title: str, _label: str) -> str:
+        return self.text_answer
 
     def problems(self, title: str, _intro: str, lines: Sequence[str]) -> None:
         self.shown.append((title, list(lines)))

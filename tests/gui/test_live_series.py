@@ -9,13 +9,15 @@ import numpy as np
 import psutil
 import pytest
 
-from app.core.clock import NS_PER_S
-from app.core.records import FrameArray, empty_frames
+from app.core.clock import NO_STAMP_NS, NS_PER_S
+from app.core.records import FLAG_INTERPOLATED, FrameArray, empty_frames
 from app.core.vocabulary import DisplayTimeSource, Fate
-from app.gui.live_series import FRAME_CAPACITY, LiveSeries, UploadBins
+from app.gui.live_series import FRAME_CAPACITY, LiveSeries
+from app.gui.upload_bins import UploadBins
 from app.ipc.frame_ring import FrameRingReader, FrameRingWriter, ring_bytes
 from app.ipc.shared_block import SharedBlock
 from app.telemetry.provider import Reading
+from widgets.graph_source import TimeEvent
 
 ORIGIN_NS = 1_000 * NS_PER_S
 INTERVAL_NS = 16_666_667
@@ -220,12 +222,76 @@ def test_memory_after_thirty_minutes_is_that_after_three(ring: Ring, live: LiveS
 
     def run_minutes(first: int, minutes: int) -> None:
         for start in range(first * 3600, (first + minutes) * 3600, 1200):
-            live._take_losses(frames_at_60_hz(start, 1200, source=TRUTH))
-            live._uploads.add(frames_at_60_hz(start, 1200, source=TRUTH), ORIGIN_NS)
-            live._take_shown(frames_at_60_hz(start, 1200, source=TRUTH))
+            live._take(frames_at_60_hz(start, 1200, source=TRUTH))
 
     run_minutes(0, 3)
     after_three = process.memory_info().rss
     run_minutes(3, 27)
     assert process.memory_info().rss <= after_three * 1.1
     assert live.curve("display_interval_ms").x.size <= FRAME_CAPACITY
+
+
+def test_a_picture_made_up_in_the_place_of_a_frame_is_a_picture_on_the_screen(ring: Ring, live: LiveSeries) -> None:
+    frames = frames_at_60_hz(0, 60, source=TRUTH)
+    frames["fate"][1::2] = Fate.DECIMATED
+    frames["flags"][1::2] = FLAG_INTERPOLATED
+    ring.write(frames)
+    live.pull()
+    assert live.curve("display_interval_ms").y[1:] == pytest.approx(16.666667)
+    assert live.losses().fate.tolist() == [Fate.DECIMATED] * 30
+    record = live.record_at(live.curve("display_interval_ms").x[1])
+    assert record is not None
+    assert Fate(int(record["fate"][0])) is Fate.DECIMATED
+
+
+def test_a_decimated_frame_without_a_picture_of_its_own_leaves_its_neighbours_two_intervals_apart(
+    ring: Ring, live: LiveSeries
+) -> None:
+    frames = frames_at_60_hz(0, 60, source=TRUTH)
+    frames["fate"][1::2] = Fate.DECIMATED
+    frames["displayed_ns"][1::2] = NO_STAMP_NS
+    ring.write(frames)
+    live.pull()
+    assert live.curve("display_interval_ms").y[1:] == pytest.approx(33.333333)
+
+
+def of_source(index: int, frames: FrameArray) -> FrameArray:
+    frames["source_index"] = index
+    return frames
+
+
+def test_two_sources_in_one_ring_have_each_their_own_curves_losses_and_counts(ring: Ring) -> None:
+    live = LiveSeries()
+    live.begin(ORIGIN_NS, source_count=2)
+    live.follow(ring.reader, None)
+    slow = of_source(1, frames_at_60_hz(0, 120, source=TRUTH)[::2].copy())
+    slow["fate"][10] = Fate.SUPERSEDED
+    both = np.concatenate((of_source(0, frames_at_60_hz(0, 120, source=TRUTH)), slow))
+    ring.write(both[np.argsort(both["displayed_ns"], kind="stable")])
+    live.pull()
+    assert live.curve("display_interval_ms").y[1:] == pytest.approx(16.666667)
+    assert live.losses().fate.size == 0
+    live.choose(1)
+    intervals = live.curve("display_interval_ms").y[1:]
+    assert np.median(intervals) == pytest.approx(33.333333)
+    assert live.shown_source.lost[Fate.SUPERSEDED] == 1
+    assert set(live.recent_records(10.0)["source_index"]) == {1}
+    assert live.note("interval").source.startswith("source 2 of 2")
+    assert live.note("bandwidth").source == "all sources together"
+    live.end()
+
+
+def test_a_line_that_concerns_one_source_is_drawn_for_that_source_alone() -> None:
+    live = LiveSeries()
+    live.begin(ORIGIN_NS, source_count=2)
+    live.add_event(TimeEvent(1.0, "stall", "segment"), source_index=1)
+    live.add_event(TimeEvent(2.0, "a 1 → 2", "config"))
+    assert [event.time_s for event in live.events()] == [2.0]
+    live.choose(1)
+    assert [event.time_s for event in live.events()] == [1.0, 2.0]
+
+
+def test_a_source_that_does_not_exist_cannot_be_chosen() -> None:
+    live = LiveSeries()
+    with pytest.raises(ValueError, match="no source 1 of 1"):
+        live.choose(1)

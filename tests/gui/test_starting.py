@@ -32,13 +32,15 @@ def run_gui(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 def test_x11_is_taken_wherever_there_is_one_and_a_user_s_own_choice_is_kept() -> None:
     assert choose_platform({"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}) == {"QT_QPA_PLATFORM": "xcb"}
     assert choose_platform({"DISPLAY": ":0", "QT_QPA_PLATFORM": "vnc"}) == {}
+    assert choose_platform({"WAYLAND_DISPLAY": "wayland-0"}) == {"QT_QPA_PLATFORM": "wayland"}
 
 
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
         ({}, "no display was found"),
-        ({"WAYLAND_DISPLAY": "wayland-0"}, "Wayland alone is not enough"),
+        ({"WAYLAND_DISPLAY": "wayland-999"}, "the Wayland compositor wayland-999 does not answer"),
+        ({"QT_QPA_PLATFORM": "wayland"}, "WAYLAND_DISPLAY is not set"),
         ({"DISPLAY": ":9999"}, "does not answer"),
     ],
 )

@@ -9,14 +9,32 @@ from typing import Any
 import pytest
 
 from app.config.options import option
-from app.core.records import empty_frames
-from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate
-from app.gui.event_text import change_label, event_rows, loss_text, run_time_text
+from app.config.veoconfig import VeoConfig
+from app.core.records import FLAG_INTERPOLATED, empty_frames
+from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate, Governor
+from app.gui.config_log import ConfigLog
+from app.gui.encoder_status import EncoderFacts
+from app.gui.event_text import change_label, decision_label, event_rows, loss_text, run_time_text
 from app.gui.frame_record_text import frame_record_rows
 from app.gui.help_text import focus_help, shortcut_table
 from app.gui.main_window import SHORTCUT_LIST
+from app.gui.status_item import StatusItem
 from app.gui.status_line import StatusFacts, status_items
-from app.ipc.messages import ConfigApplied, EngineEvent, EngineStatus, RunFailed, SegmentEnded, SinkInfo
+from app.gui.stream_text import StreamFacts
+from app.ipc.messages import (
+    ConfigApplied,
+    EncodeRecords,
+    EncoderState,
+    EngineEvent,
+    EngineStatus,
+    GovernorDecision,
+    RunFailed,
+    SegmentEnded,
+    SegmentStarted,
+    SinkInfo,
+    SourceInfo,
+)
+from app.ipc.stream_messages import StreamStatus
 from app.telemetry.sampler import SamplerCost
 from tests.gui.test_live_series import ORIGIN_NS, frames_at_60_hz
 
@@ -92,7 +110,7 @@ def test_the_status_line_names_refresh_sink_display_time_images_and_costs() -> N
     )
     texts = [item.text for item in status_items(facts)]
     assert texts == [
-        "60.0 Hz", "X11 1280×720", "display time: present_fence", "3 images", "engine 8.0 %", "GUI 11 %",
+        "60.00 Hz", "X11 1280×720", "display time: present_fence", "3 images", "engine 8.0 %", "GUI 11 %",
         "telemetry 0.2 %", "● REC 00:41",
     ]  # fmt: skip
 
@@ -109,6 +127,115 @@ def test_the_status_line_names_refresh_sink_display_time_images_and_costs() -> N
 )
 def test_what_makes_numbers_doubtful_is_said_as_a_warning(facts: StatusFacts, text: str) -> None:
     assert text in [item.text for item in status_items(facts) if item.is_warning]
+
+
+SOURCE = SourceInfo(
+    "h264 High, 1280×720", 1280, 720, 59.94, False, False, "yuv420p", "bt709", "limited", 0, "software", 10.0
+)  # fmt: skip
+ENCODER = EncoderState("libx264", "libx264, 1280×720 yuv420p, preset p4, tune ull", 1, "", "")
+
+
+def item(facts: StatusFacts, name: str) -> StatusItem:
+    return next(item for item in status_items(facts) if item.name == name)
+
+
+def test_a_measured_refresh_says_from_how_many_display_times() -> None:
+    sink = replace(SINK, refresh_hz=59.951, refresh_source="measured from 300 display times")
+    assert item(StatusFacts(sink=sink), "refresh").text == "59.95 Hz (measured from 300 display times)"
+
+
+@pytest.mark.parametrize("source", list(DisplayTimeSource))
+def test_every_display_time_says_how_near_to_the_light_it_is(source: DisplayTimeSource) -> None:
+    sink = replace(SINK, display_time_source=source.label, display_time_quality=source.quality)
+    text = item(StatusFacts(sink=sink), "display_time").text
+    assert text.startswith(f"display time: {source.label} ({source.quality}: ")
+
+
+def test_a_fence_is_a_bound_before_the_light_and_the_fit_of_the_clocks_is_in_the_tool_tip() -> None:
+    status = EngineStatus(1, 0.1, 0.1, 1, 0, 0, 0, None, 0.0, -1.25, 2400.0)
+    shown = item(StatusFacts(sink=replace(SINK, display_time_quality="bound"), status=status), "display_time")
+    assert shown.text == "display time: present_fence (bound: before the light)"
+    assert "drift -1.25 ppm, residual 2.4 µs" in shown.tip
+
+
+def test_the_rates_of_all_sources_are_named() -> None:
+    free = replace(SOURCE, rate_hz=None, free_running=True)
+    facts = StatusFacts(sink=SINK, sources=(SOURCE, replace(SOURCE, rate_hz=30.0), free))
+    assert item(facts, "sources").text == "3 sources: 59.94 · 30 · free fps"
+    assert "1: h264 High" in item(facts, "sources").tip
+
+
+@pytest.mark.parametrize(
+    ("facts", "text", "is_warning"),
+    [
+        (EncoderFacts(ENCODER), "libx264 · gives each frame out at once", False),
+        (EncoderFacts(replace(ENCODER, holds_frames=3)), "libx264 · encoder holds 3 frames", False),
+        (EncoderFacts(replace(ENCODER, holds_frames=None)), "libx264 · not measured yet", False),
+        (EncoderFacts(replace(ENCODER, notice="no NVENC")), "⚠ libx264 · gives each frame out at once", True),
+        (EncoderFacts(ENCODER, silent_s=3.2), "⚠ libx264 · gave nothing out for 3 s", True),
+        (EncoderFacts(EncoderState("", "off", None, "", "preview.mp4 exists")), "✖ encoder ended", True),
+    ],
+)
+def test_the_encoder_says_what_it_holds_and_when_something_is_wrong(
+    facts: EncoderFacts, text: str, is_warning: bool
+) -> None:
+    shown = item(StatusFacts(sink=SINK, encoder=facts), "encoder")
+    assert (shown.text, shown.is_warning) == (text, is_warning)
+    assert facts.state.notice in shown.tip
+
+
+def test_the_stream_says_how_many_watch_of_how_many_may() -> None:
+    status = StreamStatus(1, 2, 40, 3, 1, 0, 0, 0.012, 40_000_000)
+    facts = StatusFacts(sink=SINK, stream=StreamFacts("ws://127.0.0.1:4711/v1/preview/1", status))
+    assert item(facts, "stream").text == "stream 2 of 16"
+    assert "ws://127.0.0.1:4711/v1/preview/1" in item(facts, "stream").tip
+    assert item(replace(facts, stream=StreamFacts("")), "stream").text == "stream starting"
+
+
+def test_a_decision_is_told_with_its_rate_and_its_reason() -> None:
+    decision = GovernorDecision("thermal", 7, "ceiling 43.2 fps", 43.0, "82 °C is 7 °C above start_c")
+    row = event_rows(decision)[0]
+    assert (row.at_ns, row.kind) == (7, "governor")
+    assert row.text == "thermal: ceiling 43.2 fps, 43 fps from now on – 82 °C is 7 °C above start_c"
+    assert decision_label(decision) == "thermal: ceiling 43.2 fps"
+
+
+def test_an_encoder_with_a_notice_is_a_warning_and_its_records_are_no_event() -> None:
+    assert event_rows(replace(ENCODER, notice="no NVENC here"))[0].severity == "warning"
+    assert event_rows(ENCODER)[0].text == "libx264, 1280×720 yuv420p, preset p4, tune ull"
+    assert event_rows(EncodeRecords("")) == []
+
+
+def test_a_segment_of_another_source_names_it() -> None:
+    assert event_rows(SegmentStarted(3, 7, "start", 2))[0].text == "segment 3 of source 3 begins: start"
+
+
+def test_a_frame_says_who_decimated_it_and_how_the_picture_in_its_place_was_made_up() -> None:
+    frames = frames_at_60_hz(60, 1, source=DisplayTimeSource.VIRTUAL_DISPLAY)
+    frames["fate"], frames["governor"], frames["flags"] = Fate.DECIMATED, Governor.THERMAL, FLAG_INTERPOLATED
+    frames["interpolation_ns"] = 2_140_000
+    rows = {name: value for name, value, _ in frame_record_rows(frames, ORIGIN_NS, "motion")}
+    assert rows["fate"] == "decimated by thermal"
+    assert rows["picture"] == "made up (motion, 2.1 ms)"
+    assert rows["flags"] == "interpolated"
+    assert rows["display time"] == "virtual_display (exact)"
+
+
+def test_a_frame_with_a_picture_of_its_own_says_so_and_one_never_presented_too() -> None:
+    own = frame_record_rows(frames_at_60_hz(60, 1, source=DisplayTimeSource.VIRTUAL_DISPLAY), ORIGIN_NS)
+    assert ("picture", "its own", "") in own
+    lost = empty_frames(1)
+    lost["fate"] = Fate.QUEUE_OVERFLOW
+    assert ("picture", "never presented", "") in frame_record_rows(lost, ORIGIN_NS)
+
+
+def test_a_record_knows_the_option_of_its_own_time() -> None:
+    log = ConfigLog()
+    key = "frame_compensation.interpolation"
+    assert log.value(key, 3, VeoConfig()) == "none"
+    log.add(ConfigApplied(4, 1, {key: ["none", "blend"]}, {}))
+    log.add(ConfigApplied(9, 2, {key: ["blend", "motion"]}, {}))
+    assert [log.value(key, serial, VeoConfig()) for serial in (3, 4, 8, 9)] == ["none", "blend", "blend", "motion"]
 
 
 def test_costs_that_are_not_known_are_dashes() -> None:
@@ -137,7 +264,7 @@ def test_a_loaded_preset_is_labelled_by_the_options_that_act_not_by_its_name() -
 @pytest.mark.parametrize(
     ("sink_hz", "screen_hz", "text"),
     [
-        (59.94, 60.0, "59.9 Hz"),
+        (59.94, 60.0, "59.94 Hz"),
         (None, 60.0, "screen 60.0 Hz (nominal)"),
         (None, 0.0, "refresh unknown"),
         (None, math.nan, "refresh unknown"),

@@ -191,7 +191,7 @@ def test_one_button_plays_the_sample_and_tells_how_far_it_is_made(
         workbench.sources.progressed.connect(lambda _what, ratio: told.append(ratio))
         workbench.window.host.action_requested.emit("sample")
         await until(lambda: workbench.runs.phase is Phase.RUNNING, 120.0)
-        assert workbench.sources.source.endswith(".mp4?loop")
+        assert workbench.sources.sources[0].endswith(".mp4?loop")
         assert told == sorted(told)
         assert told[-1] == pytest.approx(1.0, abs=0.1)
         await until(lambda: workbench.live.recent_records(10.0).size > 20)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QImage, QPalette
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.core.metric import PURPLE
 from app.core.metrics import metric
 from app.core.vocabulary import Fate
 from app.gui.graph_table import GRAPHS
@@ -160,6 +161,22 @@ def test_a_config_change_is_a_line_in_every_graph_and_named_in_the_first(
     qtbot.waitUntil(lambda: all(panel.plot.overlay.events for panel in stack.panels.values()))
     texts = [panel.plot.overlay.events[0].text for panel in stack.panels.values()]
     assert texts == ["present_mode FIFO → MAILBOX", "", "", ""]
+
+
+def test_a_governor_s_decision_is_a_line_of_its_own_look_whose_tool_tip_gives_the_reason(
+    stack: GraphStack, source: MadeUpSource, qtbot: QtBot
+) -> None:
+    before = count_pixels(picture_of(stack, "jitter"), PURPLE)
+    source.lines.append(TimeEvent(55.0, "thermal: ceiling 43.2 fps", "governor", "82 °C is 7 °C above start_c"))
+    source.fresh = True
+    plot = stack.panels["jitter"].plot
+    qtbot.waitUntil(lambda: bool(plot.overlay.events))
+    assert count_pixels(picture_of(stack, "jitter"), PURPLE) > before + 20
+    assert stack.panels["interval"].plot.overlay.events[0].text == "thermal: ceiling 43.2 fps"
+    area_px = plot.width() - LEFT_AXIS_PX - RIGHT_AXIS_PX
+    x_px = LEFT_AXIS_PX + (55.0 - stack.window_shown.start_s) / stack.window_shown.span_s * area_px
+    assert plot.event_tip(x_px) == "55.00 s  thermal: ceiling 43.2 fps\n82 °C is 7 °C above start_c"
+    assert plot.event_tip(x_px + 40) == ""
 
 
 def test_an_empty_graph_says_why(stack: GraphStack, source: MadeUpSource, qtbot: QtBot) -> None:
