@@ -140,7 +140,7 @@ class DisplayLadder:
         if shown.displayed_ns == NO_STAMP_NS or not source.is_display_truth or rung.trust.is_lost:
             return Flaw.NONE
         in_order = shown.presentation.mode is PresentMode.FIFO
-        spacing_ns = self.refreshes.least_spacing_ns(source) if in_order else 0.0
+        spacing_ns = self.refreshes.least_spacing_ns(source, shown.refresh_ns) if in_order else 0.0
         flaw = find_flaw(rung.trust, shown.displayed_ns, shown.presentation.call_ns, now_ns, spacing_ns)
         rung.trust = remember(rung.trust, shown.displayed_ns, flaw)
         if rung.trust.is_lost:

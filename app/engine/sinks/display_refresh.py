@@ -30,6 +30,9 @@ STEADY: Final = 0.05
 """Largest spread of the stamps, as a part of the period, of a grid worth aiming at. Real displays keep to a hundredth;
 headless compositors and variable refresh follow the source instead."""
 
+OTHER_SCREEN: Final = 0.01
+"""Difference of two periods by name that is more than the rounding of 59.94 to 60 Hz."""
+
 PUBLISH_PERIOD_NS: Final = 3 * NS_PER_S
 LEAST_ALONE: Final = 8
 
@@ -60,7 +63,7 @@ class RefreshTracker:
         """Return where the rate comes from, for `SinkInfo.refresh_source`."""
         return self._source_text
 
-    def start_from(self, nominal_ns: float | None) -> None:
+    def _start_from_name(self, nominal_ns: float | None) -> None:
         """Take the period that the system names; it is used until there is a measured one."""
         self._nominal_ns = nominal_ns
         if self._estimate is None:
@@ -68,13 +71,18 @@ class RefreshTracker:
             self._published_hz = None if nominal_ns is None else NS_PER_S / nominal_ns
             self._source_text = "" if nominal_ns is None else "nominal"
 
-    def note(self, presentation: Presentation, nominal_ns: int) -> None:
-        """Take a display time. Modes that show between refreshes say nothing of these."""
+    def note(self, presentation: Presentation, named_ns: int) -> None:
+        """Take a display time. Modes that show between refreshes say nothing of these.
+
+        Args:
+            named_ns: refresh period as the display side names it with this stamp, 0 where it does not. Another one
+                than before is another screen.
+        """
         if presentation.mode is PresentMode.IMMEDIATE:
             return
+        if named_ns and (self._nominal_ns is None or abs(named_ns / self._nominal_ns - 1) > OTHER_SCREEN):
+            self.follow_screen(float(named_ns))
         self._stamps.append(presentation.displayed_ns)
-        if nominal_ns and self._nominal_ns is None:
-            self.start_from(float(nominal_ns))
         if presentation.alone:
             self._alone.append((presentation.return_ns, presentation.displayed_ns))
 
@@ -83,7 +91,7 @@ class RefreshTracker:
         self._stamps.clear()
         self._alone.clear()
         self._estimate = self._grid = None
-        self.start_from(self._nominal_ns)
+        self._start_from_name(self._nominal_ns)
 
     def follow_screen(self, nominal_ns: float | None) -> None:
         """Measure anew, from another screen's period by name."""
@@ -94,16 +102,16 @@ class RefreshTracker:
         """Return the refresh grid; None while it is not measured, or too unsteady to aim at."""
         return self._grid
 
-    def least_spacing_ns(self, source: DisplayTimeSource) -> float:
+    def least_spacing_ns(self, source: DisplayTimeSource, named_ns: int) -> float:
         """Return half a refresh: no two pictures of a FIFO are shown closer together.
 
-        A present_wait that ends at once makes a fast display of itself, so it is held against the nominal period. A
-        compositor's own stamps count more than the period it names (headless Weston names a wrong one).
+        A present_wait that ends at once makes a fast display of itself, so it is held against the period by name; a
+        display side that stamps by itself, against what it says of its own period.
         """
-        measured_ns = self._estimate.period_ns if self._estimate is not None else None
-        if source is DisplayTimeSource.PRESENT_WAIT:
-            return (self._nominal_ns or measured_ns or FASTEST_PERIOD_NS) / 2
-        return (measured_ns or FASTEST_PERIOD_NS) / 2
+        if source is not DisplayTimeSource.PRESENT_WAIT:
+            return (named_ns or FASTEST_PERIOD_NS) / 2
+        measured_ns = self._estimate.period_ns if self._estimate is not None else FASTEST_PERIOD_NS
+        return (self._nominal_ns or measured_ns) / 2
 
     def publish(self, now_ns: int) -> bool:
         """Publish the rate as it is measured now, and tell whether there is one."""

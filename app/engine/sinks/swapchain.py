@@ -205,7 +205,7 @@ class SwapchainSink:
             SinkError: the device was lost.
         """
         self._pictures.settle(ending=False)
-        if self._info_due or self._ladder.source.label != self._info.display_time_source:
+        if self._info_due or self._has_changed():
             self._refresh_info()
         return self._pictures.take_settled()
 
@@ -440,6 +440,11 @@ class SwapchainSink:
         self._take_over(swapchain)
         self._info = self._describe(swapchain.offer, self._info.rebuild_ms)
         return True
+
+    def _has_changed(self) -> bool:
+        """Tell whether display times come from another source, or the refresh rate is another, than `info` says."""
+        info = self._info
+        return self._ladder.source.label != info.display_time_source or self._refreshes.rate_hz != info.refresh_hz
 
     def _refresh_info(self) -> None:
         """Describe the sink anew where what is known of the display has changed; the grant stays."""

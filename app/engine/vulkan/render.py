@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from typing import Final
 
 from app.config.model import CommandBuffers as CommandBuffersMode
+from app.core.errors import SinkError
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
@@ -20,7 +21,7 @@ from app.engine.vulkan.in_flight import FrameContext, Shown, Submission
 from app.engine.vulkan.memory import DeviceImage
 from app.engine.vulkan.one_time import OneTimeCommands
 from app.engine.vulkan.picture_stamps import PictureStamps
-from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, VulkanError, check
+from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
 from app.engine.vulkan.targets import RenderTarget
 from app.engine.vulkan.tiles import MadeUp, Tile
 
@@ -346,7 +347,7 @@ class Renderer:
             commands.submit()
             try:
                 commands.wait()
-            except VulkanError:
+            except SinkError:
                 self.device.wait_idle()  # what the commands use goes now
                 raise
 

@@ -50,7 +50,7 @@ def test_the_best_usable_source_is_used_and_each_picture_says_which() -> None:
 def test_a_present_wait_that_ends_at_once_in_a_fifo_is_dropped_for_good_with_a_sentence() -> None:
     wait, fence = Played(DisplayTimeSource.PRESENT_WAIT), Played(DisplayTimeSource.PRESENT_FENCE)
     ladder = make(wait, fence)
-    ladder.refreshes.start_from(REFRESH_NS)
+    ladder.refreshes.follow_screen(REFRESH_NS)
     serial = 0
     while ladder.source is DisplayTimeSource.PRESENT_WAIT:
         serial += 1

@@ -34,7 +34,7 @@ def show(
 def test_nothing_is_known_before_it_is_measured_or_named() -> None:
     tracker = RefreshTracker()
     assert (tracker.rate_hz, tracker.source_text, tracker.grid()) == (None, "", None)
-    tracker.start_from(REFRESH_60_NS)
+    tracker.follow_screen(REFRESH_60_NS)
     assert tracker.rate_hz == pytest.approx(60)
     assert tracker.source_text == "nominal"
     assert tracker.grid() is None, "a rate by name has no phase"
@@ -101,15 +101,29 @@ def test_a_display_that_changes_its_rate_is_followed_within_a_second_of_frames()
     assert grid.period_ns == pytest.approx(20_000_000, rel=1e-3)
 
 
-def test_a_present_wait_is_held_against_the_period_by_name_and_a_compositor_against_its_own_stamps() -> None:
+def test_a_present_wait_is_held_against_the_period_by_name_and_a_compositor_against_its_own_word() -> None:
     tracker = RefreshTracker()
-    assert tracker.least_spacing_ns(WAIT) == tracker.least_spacing_ns(FEEDBACK) == 500_000
-    tracker.start_from(REFRESH_60_NS)
-    assert tracker.least_spacing_ns(WAIT) == pytest.approx(REFRESH_60_NS / 2)
-    assert tracker.least_spacing_ns(FEEDBACK) == 500_000
+    assert tracker.least_spacing_ns(WAIT, 0) == tracker.least_spacing_ns(FEEDBACK, 0) == 500_000
+    assert tracker.least_spacing_ns(FEEDBACK, 16_000_000) == 8_000_000
     tracker.review(show(tracker, 144, 100))
-    assert tracker.least_spacing_ns(WAIT) == pytest.approx(REFRESH_60_NS / 2)
-    assert tracker.least_spacing_ns(FEEDBACK) == pytest.approx(NS_PER_S / 288)
+    assert tracker.least_spacing_ns(WAIT, 0) == pytest.approx(NS_PER_S / 288)
+    assert tracker.least_spacing_ns(FEEDBACK, 0) == 500_000
+    tracker.follow_screen(REFRESH_60_NS)
+    tracker.review(show(tracker, 144, 100))
+    assert tracker.least_spacing_ns(WAIT, 0) == pytest.approx(REFRESH_60_NS / 2)
+
+
+def test_another_period_by_name_is_another_screen_and_rounding_is_not() -> None:
+    tracker = RefreshTracker()
+    tracker.follow_screen(REFRESH_60_NS)
+    tracker.review(show(tracker, 60, 100))
+    for named_ns, has_grid in ((0, True), (16_683_350, True), (6_944_444, False)):
+        picture = presentation(1)
+        picture.note_shown(2 * NS_PER_S, FEEDBACK)
+        tracker.note(picture, named_ns)
+        assert (tracker.grid() is not None) is has_grid
+    assert tracker.rate_hz == pytest.approx(144)
+    assert tracker.source_text == "nominal"
 
 
 def test_a_display_that_follows_the_source_has_a_rate_but_no_grid_to_aim_at() -> None:

@@ -13,7 +13,16 @@ import pytest
 
 from app.engine.vulkan import api, device, instance, physical_device, plane_sets, swapchain
 from app.engine.vulkan.api import FunctionTable
-from app.engine.vulkan.results import DEVICE_LOST, OUT_OF_DATE, SUBOPTIMAL, SURFACE_LOST
+from app.engine.vulkan.present_timing_abi import TIMING_QUEUE_FULL
+from app.engine.vulkan.results import (
+    DEVICE_LOST,
+    NOT_READY,
+    OUT_OF_DATE,
+    OUT_OF_HOST_MEMORY,
+    SUBOPTIMAL,
+    SURFACE_LOST,
+    TIMEOUT,
+)
 
 VulkanFunction = Callable[..., Any]
 
@@ -29,6 +38,19 @@ _STILL_DONE: Final = {
     "vkWaitForFences": {DEVICE_LOST},
 }
 """Function → codes with which it does its work and answers otherwise; else a function that fails does nothing."""
+
+NAMES: Final = {
+    OUT_OF_HOST_MEMORY: "OUT_OF_HOST_MEMORY", DEVICE_LOST: "DEVICE_LOST", SURFACE_LOST: "SURFACE_LOST",
+    OUT_OF_DATE: "OUT_OF_DATE", SUBOPTIMAL: "SUBOPTIMAL", TIMEOUT: "TIMEOUT", NOT_READY: "NOT_READY",
+    TIMING_QUEUE_FULL: "TIMING_QUEUE_FULL",
+}  # fmt: skip
+"""Result codes that are injected."""
+
+LOSES_DEVICE: Final = (
+    "vkAcquireNextImageKHR", "vkAllocateMemory", "vkCreateSwapchainKHR", "vkDeviceWaitIdle", "vkGetFenceStatus",
+    "vkGetQueryPoolResults", "vkMapMemory", "vkQueuePresentKHR", "vkQueueSubmit", "vkResetFences", "vkWaitForFences",
+)  # fmt: skip
+"""Functions that may answer DEVICE_LOST."""
 
 _HANG_S: Final = 25
 
@@ -139,3 +161,14 @@ def no_hang(what: str) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def strikes(name: str, count: int) -> list[int]:
+    """Return the calls, of `count`, at which a fault of a function strikes in turn.
+
+    The first, the second, a middle one and the last; every call of a wait, as each may be for something else that is
+    then still in use.
+    """
+    assert count, f"the engine does not use {name} any more: its row goes"
+    every = range(1, count + 1)
+    return list(every) if name == "vkWaitForFences" else sorted({1, 2, (count + 1) // 2, count} & set(every))

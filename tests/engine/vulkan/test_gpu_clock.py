@@ -119,10 +119,10 @@ def test_state_tells_drift_residual_and_how_far_the_line_has_moved() -> None:
 
 
 def test_the_software_device_s_clock_is_the_host_s(open_renderer: OpenRenderer) -> None:
-    clock = open_renderer(8, 8)._renderer.clock
+    renderer = open_renderer(8, 8)
     for _ in range(5):
-        clock.calibrate()
-    state = clock.state
+        renderer._renderer.clock.calibrate()
+    state = renderer.gpu_clock
     assert state is not None
     assert state.pairs >= 5
     assert abs(state.drift_ppm) < 100
