@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from app.analysis.array_types import FloatArray, Int64Array
-from app.analysis.summary import Measured, Value, single, summarise
+from app.analysis.summary import Measured, Missing, Value, single, summarise
 from app.core.clock import NS_PER_S
 from app.core.encode_records import EncodeArray, EncodeFate
 from app.core.metrics import metric
@@ -60,28 +60,37 @@ def skipped_ratio(records: EncodeArray) -> float:
     return fate_count(records, EncodeFate.SKIPPED) / len(records) if len(records) else math.nan
 
 
-def encode_statistics(records: EncodeArray) -> dict[str, Measured]:
-    """Return the metrics of the table that encode records give, by id; `Missing` without a branch."""
+def encode_statistics(records: EncodeArray, every_record: EncodeArray) -> dict[str, Measured]:
+    """Return the metrics of the encode branch, by id; `Missing` without a branch.
+
+    Args:
+        records: of one source, after the warm-up; statistics are made of these.
+        every_record: of the whole run; frames are counted over these.
+    """
+    packets = len(_packet_intervals(records)[0])
+    samples = {
+        "encode_ms": encode_ms(records),
+        "encode_wait_ms": encode_wait_ms(records),
+        "encode_delay_frames": delay_frames(records),
+    }
+    rates = {"encode_fps": encode_fps(records), "encode_bitrate_bits_per_s": encode_bitrate_bits_per_s(records)}
     return {
-        "encode_ms": summarise(encode_ms(records), metric("encode_ms").missing),
-        "encode_fps": single(encode_fps(records), len(_packet_intervals(records)[0]), metric("encode_fps").missing),
+        **{metric_id: summarise(values, metric(metric_id).missing) for metric_id, values in samples.items()},
+        **{metric_id: single(value, packets, metric(metric_id).missing) for metric_id, value in rates.items()},
+        **_encode_counts(every_record),
     }
 
 
-def encode_details(records: EncodeArray) -> dict[str, Measured]:
-    """Return what a report says of the branch beside the metric table, by name; empty without a branch.
-
-    Names: `encode_wait_ms`, `delay_frames` (one sample a packet), `bitrate_bits_per_s`, and a count for each fate by
-    its label.
-    """
-    if len(records) == 0:
-        return {}
-    packets = len(_packet_intervals(records)[0])
+def _encode_counts(records: EncodeArray) -> dict[str, Measured]:
+    offered = len(records)
+    ratio = skipped_ratio(records)
+    counts = {"encoder_skipped": EncodeFate.SKIPPED, "encoder_lost": EncodeFate.LOST}
     return {
-        "encode_wait_ms": summarise(encode_wait_ms(records), "no frame reached the encoder"),
-        "delay_frames": summarise(delay_frames(records), "no packet came out"),
-        "bitrate_bits_per_s": single(encode_bitrate_bits_per_s(records), packets, "fewer than two packets"),
-        **{fate.label: Value(fate_count(records, fate)) for fate in EncodeFate},
+        **{
+            metric_id: Value(fate_count(records, fate)) if offered else Missing(metric(metric_id).missing)
+            for metric_id, fate in counts.items()
+        },
+        "encoder_skipped_ratio": single(ratio, offered, metric("encoder_skipped_ratio").missing),
     }
 
 

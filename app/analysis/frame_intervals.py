@@ -1,4 +1,4 @@
-"""Intervals between frames: of present calls and of display times, never across a segment."""
+"""Intervals between pictures: of present calls and of display times, never across a segment or between two sources."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from app.analysis.array_types import BoolArray, FloatArray, IndexArray, Int64Array
 from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
-from app.core.records import FrameArray
+from app.core.records import FLAG_INTERPOLATED, FrameArray
 from app.core.vocabulary import Fate, PresentMode
 
 
 class IntervalSeries(NamedTuple):
-    """Intervals in order of time, none missing; all arrays have the same length.
+    """Intervals segment by segment, in order of time in each, none missing; all arrays have the same length.
 
     Attributes:
         at_ns: when each interval ended, CLOCK_MONOTONIC.
@@ -33,24 +33,46 @@ class IntervalSeries(NamedTuple):
         return self.interval_ns / NS_PER_MS
 
 
+def is_made_up(frames: FrameArray) -> BoolArray:
+    """Tell for each record whether a picture made up from its neighbours was on the screen in its frame's place."""
+    flagged: BoolArray = (frames["flags"] & FLAG_INTERPOLATED != 0) & (frames["displayed_ns"] != NO_STAMP_NS)
+    return flagged
+
+
+def is_on_screen(frames: FrameArray) -> BoolArray:
+    """Tell for each record whether a picture was on the screen: its frame, or one made up in its frame's place.
+
+    What the eye sees (intervals, jitter, rates, cadence, animation error) is made of pictures; what becomes of frames
+    (latency, pacing, losses) is not, and leaves made-up pictures out.
+    """
+    on_screen: BoolArray = (frames["fate"] == Fate.DISPLAYED) | is_made_up(frames)
+    return on_screen
+
+
 def displayed_rows(frames: FrameArray) -> IndexArray:
-    """Return the indexes of displayed frames that have a display time, in order of display time."""
+    """Return the indexes of displayed frames that have a display time, by segment and display time."""
     shown = (frames["fate"] == Fate.DISPLAYED) & (frames["displayed_ns"] != NO_STAMP_NS)
-    return _rows_in_order(frames["displayed_ns"], shown)
+    return _rows_in_order(frames, "displayed_ns", shown)
+
+
+def picture_rows(frames: FrameArray) -> IndexArray:
+    """Return the indexes of pictures on the screen that have a display time, made-up ones included, in that order."""
+    shown = is_on_screen(frames) & (frames["displayed_ns"] != NO_STAMP_NS)
+    return _rows_in_order(frames, "displayed_ns", shown)
 
 
 def display_intervals(frames: FrameArray) -> IntervalSeries:
-    """Return the intervals between display times of one segment and one display-time source.
+    """Return the intervals between display times of one segment and one display-time source, of all pictures.
 
     The order of the records does not matter: they are written when a fate is known, not when a frame is shown.
     """
-    rows = displayed_rows(frames)
+    rows = picture_rows(frames)
     return _intervals(frames, "displayed_ns", rows, _same(frames["display_time_source"], rows))
 
 
 def present_intervals(frames: FrameArray) -> IntervalSeries:
-    """Return the intervals between present calls of one segment, superseded frames included."""
-    rows = _rows_in_order(frames["present_call_ns"], frames["present_call_ns"] != NO_STAMP_NS)
+    """Return the intervals between present calls of one segment, superseded and made-up pictures included."""
+    rows = _rows_in_order(frames, "present_call_ns", frames["present_call_ns"] != NO_STAMP_NS)
     return _intervals(frames, "present_call_ns", rows, np.ones(max(len(rows) - 1, 0), np.bool_))
 
 
@@ -82,7 +104,7 @@ def nominal_interval_ms(
 
 
 def after_warmup(frames: FrameArray, start_ns: int, warmup_s: float) -> FrameArray:
-    """Return the frames behind the last one that arrived (or, without an arrival, was presented) in the warm-up.
+    """Return the frames of one source behind the last that arrived (or, without an arrival, was presented) in it.
 
     The cut is one place in the order of frames. A stream with reordered frames delivers some early, and to leave out
     single frames behind the cut would make up intervals between those that are left.
@@ -97,9 +119,10 @@ def after_warmup(frames: FrameArray, start_ns: int, warmup_s: float) -> FrameArr
     return measured
 
 
-def _rows_in_order(stamps_ns: Int64Array, mask: BoolArray) -> IndexArray:
+def _rows_in_order(frames: FrameArray, field: str, mask: BoolArray) -> IndexArray:
+    """Order by segment first: segments of several sources lie side by side in time, and only in one are neighbours."""
     rows = np.flatnonzero(mask)
-    ordered: IndexArray = rows[np.argsort(stamps_ns[rows], kind="stable")]
+    ordered: IndexArray = rows[np.lexsort((frames[field][rows], frames["segment"][rows]))]
     return ordered
 
 

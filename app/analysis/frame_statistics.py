@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.analysis import jitter, rates
 from app.analysis.bandwidth import upload_bandwidth
 from app.analysis.frame_intervals import IntervalSeries, display_intervals, present_intervals
+from app.analysis.gpu_work import gpu_work_statistics
 from app.analysis.latency import animation_error_ms, frames_behind, pacing_error_ms, source_to_display_ms, stage_ms
 from app.analysis.loss import display_refreshes
 from app.analysis.summary import Measured, single, summarise
@@ -16,7 +17,7 @@ def frame_statistics(frames: FrameArray, nominal_ms: float) -> dict[str, Measure
     """Return every metric of the frame records, by id; what cannot be told is `Missing` with its reason.
 
     Args:
-        frames: any slice of records, in any order.
+        frames: any slice of records of one source, in any order.
         nominal_ms: the interval of a perfect run (`nominal_interval_ms`); NaN when nothing defines one.
     """
     shown = display_intervals(frames)
@@ -35,7 +36,12 @@ def frame_statistics(frames: FrameArray, nominal_ms: float) -> dict[str, Measure
         metric_id: summarise(samples, _nothing_known(metric_id, len(frames)))
         for metric_id, samples in per_frame.items()
     }
-    return summaries | interval_statistics(shown, nominal_ms) | arrival_statistics(frames)
+    return {
+        **summaries,
+        **interval_statistics(shown, nominal_ms),
+        **arrival_statistics(frames),
+        **gpu_work_statistics(frames),
+    }
 
 
 def interval_statistics(shown: IntervalSeries, nominal_ms: float) -> dict[str, Measured]:

@@ -116,8 +116,16 @@ def _transit_ns(frames: FrameArray) -> Int64Array:
 
 
 def _window_starts(at_ns: Int64Array, segment: Int64Array, window_ns: int) -> IndexArray:
-    by_time = np.searchsorted(at_ns, at_ns - window_ns, side="right")
-    return np.maximum(by_time, _segment_starts(segment))
+    """Return for each interval the first one whose end lies in the window up to its own end, in the same segment."""
+    starts = _segment_starts(segment)
+    if np.all(at_ns[1:] >= at_ns[:-1]):
+        return np.maximum(np.searchsorted(at_ns, at_ns - window_ns, side="right"), starts)
+    first = np.empty(len(at_ns), np.intp)  # segments of several sources, side by side in time
+    for start in np.unique(starts):
+        of_segment = starts == start
+        part_ns = at_ns[of_segment]
+        first[of_segment] = start + np.searchsorted(part_ns, part_ns - window_ns, side="right")
+    return first
 
 
 def _segment_starts(segment: Int64Array) -> IndexArray:

@@ -1,4 +1,8 @@
-"""Where the time from arrival to display goes, frame by frame. Every function returns one value a record."""
+"""Where the time from arrival to display goes, frame by frame. Every function returns one value a record.
+
+A picture made up in the place of a frame has no latency of its own: it shows no data that arrived. Only the animation
+error, which is what the eye sees, counts it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from app.analysis.array_types import BoolArray, FloatArray, Int64Array
-from app.analysis.frame_intervals import displayed_rows
+from app.analysis.frame_intervals import picture_rows
 from app.core.clock import NO_STAMP_NS, NS_PER_MS
 from app.core.metrics import STAGES
 from app.core.records import FrameArray, difference_ms
@@ -54,12 +58,12 @@ def frames_behind(frames: FrameArray) -> FloatArray:
 
 
 def animation_error_ms(frames: FrameArray) -> FloatArray:
-    """Return (pts step) − (display step) to the frame displayed before, ms.
+    """Return (pts step) − (display step) to the picture displayed before, ms; a made-up one stands at its frame's pts.
 
     NaN for the first frame of a segment, after a change of display-time source, and where a pts is missing or does not
     advance: unknown is never 0. PresentMon's MsAnimationError with the source's pts as simulation time.
     """
-    rows = displayed_rows(frames)
+    rows = picture_rows(frames)
     pts_ns, displayed_ns = frames["pts_ns"][rows], frames["displayed_ns"][rows]
     segment, source = frames["segment"][rows], frames["display_time_source"][rows]
     comparable = (

@@ -1,51 +1,50 @@
-"""Every metric of one run: of its frames after the warm-up, its counters, its telemetry and the tool's own cost."""
+"""Every metric of one run: of its frames after the warm-up, its counters, its telemetry and the tool's own cost.
+
+Of several sources the first one is the run's headline; what the engine counts and copies is of all together.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from app.analysis.frame_intervals import after_warmup, nominal_interval_ms
-from app.analysis.frame_statistics import frame_statistics
+from app.analysis.bandwidth import upload_bandwidth
+from app.analysis.encoding import encode_statistics
 from app.analysis.loss import loss_ratio
 from app.analysis.run_data import RunData, TelemetryTable
-from app.analysis.self_cost import engine_cost, telemetry_cost_ratio
+from app.analysis.run_sources import measured_encodes, run_source, source_count, source_statistics
+from app.analysis.self_cost import clock_fit, engine_cost, telemetry_cost_ratio
 from app.analysis.summary import Measured, Missing, Value, single, summarise
 from app.core.metrics import METRICS, MetricGroup, metric
-from app.core.records import FrameArray
-from app.core.vocabulary import LOSS_CLASSES, PresentMode
+from app.core.vocabulary import LOSS_CLASSES
 
 _TELEMETRY_GROUPS = (MetricGroup.BANDWIDTH, MetricGroup.THERMAL, MetricGroup.CLOCK, MetricGroup.LOAD, MetricGroup.SELF)
 
 
 def summarise_run(data: RunData) -> dict[str, Measured]:
     """Return every metric of the table, in its order; what this run cannot tell is `Missing` with its reason."""
+    first = run_source(data)
     measured = {
         **_telemetry_statistics(data.telemetry, data.sink.device_uuid if data.sink else ""),
-        **frame_statistics(measured_frames(data), run_nominal_ms(data)),
+        **source_statistics(data, first),
+        **_upload_of_all(data),
         **_loss_statistics(data),
+        **encode_statistics(measured_encodes(data, first), data.encodes),
         **engine_cost(data.statuses),
+        **clock_fit(data.statuses),
     }
     if isinstance(measured["self_cpu_ratio.sampler"], Missing):
         measured["self_cpu_ratio.sampler"] = _sampler_cost(data)
     return {metric_id: measured.get(metric_id, Missing(row.missing)) for metric_id, row in METRICS.items()}
 
 
-def measured_frames(data: RunData) -> FrameArray:
-    """Return the frames that statistics are made of: those after the warm-up, counted from the first arrival."""
-    start_ns = data.segments[0].t0_ns if data.segments else data.started_ns
-    return after_warmup(data.frames, start_ns, data.warmup_s)
-
-
-def run_nominal_ms(data: RunData) -> float:
-    """Return the interval of a perfect run under the last sink and configuration, ms; NaN when nothing defines one."""
-    sink = data.sink
-    granted = PresentMode(sink.present_mode_granted) if sink and sink.present_mode_granted else None
-    return nominal_interval_ms(
-        data.frames,
-        refresh_hz=sink.refresh_hz if sink else None,
-        present_mode=granted,
-        preview_fps=data.config.preview_fps,
-    )
+def _upload_of_all(data: RunData) -> dict[str, Measured]:
+    """Of several sources the copies add up: that is what the link carries."""
+    if source_count(data) == 1:
+        return {}
+    row = metric("upload_bandwidth_bytes_per_s")
+    warm_ns = run_source(data).warm_ns
+    frames = data.frames[data.frames["process_end_ns"] >= warm_ns]
+    return {row.id: summarise(upload_bandwidth(frames).bytes_per_s, row.missing)}
 
 
 def _loss_statistics(data: RunData) -> dict[str, Measured]:

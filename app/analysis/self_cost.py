@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.analysis.run_data import TelemetryTable
-from app.analysis.summary import Measured, summarise
+from app.analysis.summary import Measured, Missing, Value, summarise
 from app.core.metrics import metric
 from app.ipc.messages import EngineStatus
 
@@ -38,6 +38,21 @@ def engine_cost(statuses: Sequence[EngineStatus]) -> dict[str, Measured]:
         "self_cpu_ratio.engine": summarise(cpu, metric("self_cpu_ratio.engine").missing),
         "record_cost_us": summarise(record, metric("record_cost_us").missing),
     }
+
+
+def clock_fit(statuses: Sequence[EngineStatus]) -> dict[str, Measured]:
+    """Return the last fit of the GPU's clock to CLOCK_MONOTONIC; N is the number of statuses that carried one."""
+    values = {
+        "gpu_cpu_clock_offset_ns": [status.gpu_clock_offset_ns for status in statuses],
+        "gpu_cpu_drift_ppm": [status.gpu_clock_drift_ppm for status in statuses],
+        "gpu_cpu_residual_ns": [status.gpu_clock_residual_ns for status in statuses],
+    }
+    return {metric_id: _last_known(each, metric(metric_id).missing) for metric_id, each in values.items()}
+
+
+def _last_known(values: Sequence[float | None], missing: str) -> Measured:
+    known = [value for value in values if value is not None]
+    return Value(known[-1], len(known)) if known else Missing(missing)
 
 
 def call_costs(telemetry: TelemetryTable) -> tuple[CallCost, ...]:

@@ -18,17 +18,18 @@ from app.core.metric import (
     Metric,
     MetricGroup,
 )
-from app.core.vocabulary import LOSS_CLASSES
+from app.core.vocabulary import LOSS_CLASSES, Governor
 
 _NOT_DISPLAYED: Final = "the frame was not displayed or the stamp was not taken"
 _TOO_FEW: Final = "fewer than two intervals in the window"
+_NO_LATENCY_OF_ITS_OWN: Final = " A picture made up in a frame's place shows no data that arrived and is not counted."
 
 _INTERVALS: Final = (
     Metric(
         "present_interval_ms",
         "Present interval",
         "ms",
-        "Difference of successive present calls within one segment.",
+        "Difference of successive present calls within one segment; made-up pictures are presented too.",
         SAMPLED,
         "first frame of a segment, or the frame was never presented",
         MetricGroup.INTERVAL,
@@ -39,8 +40,9 @@ _INTERVALS: Final = (
         "display_interval_ms",
         "Display interval",
         "ms",
-        "Difference of the display times of successive displayed frames of one segment, where both come from the same "
-        "display-time source.",
+        "Difference of the display times of successive pictures of one segment, where both come from the same "
+        "display-time source. A picture made up by interpolation in the place of a decimated frame is a picture on the "
+        "screen and counts here and in everything built on these intervals.",
         SAMPLED,
         "first displayed frame of a segment, or the display-time source changed in between",
         MetricGroup.INTERVAL,
@@ -50,11 +52,30 @@ _INTERVALS: Final = (
         "display_refreshes",
         "Refreshes shown",
         "",
-        "Refreshes that each frame stayed on the screen; the histogram is the cadence.",
+        "Refreshes that each picture stayed on the screen, made-up ones included; the histogram is the cadence.",
         SAMPLED,
         "the sink knows no refresh, or the frame was the last of its segment",
         MetricGroup.INTERVAL,
         GREEN,
+    ),
+    *(
+        Metric(
+            f"interval_band_ratio.{name}",
+            title,
+            "%",
+            f"Share of display intervals whose distance from the nominal one is {words}; the three bands add up to 1.",
+            SINGLE,
+            "no nominal interval, or fewer than two display intervals",
+            MetricGroup.INTERVAL,
+            colour,
+            style,
+            scale=100.0,
+        )
+        for name, title, words, colour, style in (
+            ("low", "Intervals near the nominal", "below alerts.band_low_us", GREEN, "solid"),
+            ("middle", "Intervals off the nominal", "from band_low_us to below alerts.band_high_us", YELLOW, "dashed"),
+            ("high", "Intervals far off the nominal", "alerts.band_high_us or more", VERMILLION, "dotted"),
+        )
     ),
 )
 
@@ -114,7 +135,7 @@ _LATENCY: Final = (
         "Source to display",
         "ms",
         "Display time − arrival of the frame's data: the headline latency. What the named display-time source cannot "
-        "see (compositor, panel) is not included.",
+        f"see (compositor, panel) is not included.{_NO_LATENCY_OF_ITS_OWN}",
         SAMPLED,
         _NOT_DISPLAYED,
         MetricGroup.LATENCY,
@@ -124,7 +145,7 @@ _LATENCY: Final = (
         "pacing_error_ms",
         "Pacing error",
         "ms",
-        "Display time − due time; positive is late.",
+        f"Display time − due time; positive is late.{_NO_LATENCY_OF_ITS_OWN}",
         SAMPLED,
         "the frame was not displayed, or a free-running source gives no due times",
         MetricGroup.LATENCY,
@@ -146,8 +167,9 @@ _LATENCY: Final = (
         "animation_error_ms",
         "Animation error",
         "ms",
-        "(pts − pts of the previous displayed frame) − (display time − its display time): motion that the eye sees as "
-        "uneven; PresentMon's MsAnimationError with the source's pts as simulation time.",
+        "(pts − pts of the previous picture) − (display time − its display time): motion that the eye sees as uneven; "
+        "PresentMon's MsAnimationError with the source's pts as simulation time. A made-up picture counts with the pts "
+        "of its frame.",
         SAMPLED,
         "first displayed frame of a segment, a frame without pts, or a change of display-time source; never 0",
         MetricGroup.LATENCY,
@@ -320,7 +342,79 @@ _LOSS: Final = (
         VERMILLION,
         scale=100.0,
     ),
+    *(
+        Metric(
+            f"decimated.{governor.label}",
+            f"Decimated by {words}",
+            "frames",
+            f"Frames left out on purpose because {words} asked for a lower rate; a part of loss.decimated, by record.",
+            SINGLE,
+            "no frame record was kept",
+            MetricGroup.LOSS,
+            colour,
+        )
+        for governor, words, colour in (
+            (Governor.PREVIEW_FPS, "preview_fps", GREY),
+            (Governor.THERMAL, "the thermal guard", VERMILLION),
+            (Governor.COMPENSATION, "frame compensation", BLUE),
+            (Governor.BANDWIDTH, "the bandwidth guard", ORANGE),
+        )
+    ),
+    Metric(
+        "made_up_pictures",
+        "Made-up pictures",
+        "pictures",
+        "Pictures made up by interpolation that were on the screen in the place of decimated frames. These frames "
+        "stay lost: they are counted in loss.decimated all the same.",
+        SINGLE,
+        "no frame record was kept",
+        MetricGroup.LOSS,
+        SKY_BLUE,
+    ),
 )
 
-FRAME_METRICS: Final[tuple[Metric, ...]] = (*_INTERVALS, *_JITTER, *_LATENCY, *_STAGES, *_RATES, *_LOSS)
+_GPU: Final = (
+    Metric(
+        "submit_cpu_us",
+        "CPU time of a submit",
+        "µs",
+        "CPU time of the present thread from the beginning of recording to the end of vkQueueSubmit, for each picture "
+        "submitted, made-up ones included. The option command_buffers says whether commands are recorded for it.",
+        SAMPLED,
+        "nothing was submitted to a GPU",
+        MetricGroup.GPU,
+        PURPLE,
+    ),
+    Metric(
+        "gpu_us",
+        "GPU time of a picture",
+        "µs",
+        "From the first to the last GPU timestamp of each picture, made-up ones included.",
+        SAMPLED,
+        "the GPU stamped nothing: it has no timestamps, or nothing was submitted",
+        MetricGroup.GPU,
+        VERMILLION,
+    ),
+    Metric(
+        "interpolation_ms",
+        "Interpolation",
+        "ms",
+        "GPU time of the passes that made a picture up in the place of a decimated frame.",
+        SAMPLED,
+        "no picture was made up",
+        MetricGroup.GPU,
+        SKY_BLUE,
+        "dashed",
+    ),
+)
+
+FRAME_METRICS: Final[tuple[Metric, ...]] = (
+    *_INTERVALS,
+    *_JITTER,
+    *_LATENCY,
+    *_STAGES,
+    *_RATES,
+    *_LOSS,
+    *_GPU,
+)
 """In the order in which reports list them."""

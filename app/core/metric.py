@@ -16,6 +16,7 @@ class MetricGroup(StrEnum):
     STAGE = "Latency by stage"
     RATE = "Frame rate"
     LOSS = "Loss"
+    GPU = "Commands and GPU work"
     BANDWIDTH = "Bandwidth"
     THERMAL = "Temperature"
     CLOCK = "Clocks and power"

@@ -276,28 +276,105 @@ _READINGS: Final = (
     ),
 )
 
+_NO_BRANCH: Final = "the run has no encode branch"
+_NO_PACKET: Final = f"{_NO_BRANCH}, or no packet came out of it"
+
 _ENCODE: Final = (
     Metric(
         "encode_ms",
         "Encode time",
         "ms",
-        "From a frame entering the encoder to its packet.",
+        "From a frame's offer to the encode branch to its packet: the wait, the coding, and what the encoder holds "
+        "back. Frames are found again by their number.",
         SAMPLED,
-        "the run has no encode branch",
+        _NO_PACKET,
         MetricGroup.ENCODE,
         BLUE,
+    ),
+    Metric(
+        "encode_wait_ms",
+        "Encode wait",
+        "ms",
+        "Part of encode_ms before the encoder takes the frame in.",
+        SAMPLED,
+        f"{_NO_BRANCH}, or no frame reached the encoder",
+        MetricGroup.ENCODE,
+        BLUE,
+        "dashed",
+    ),
+    Metric(
+        "encode_delay_frames",
+        "Encoder delay",
+        "frames",
+        "Frames that the encoder had taken in after this one when its packet came out; 0 when each is given out at "
+        "once. An encoder that holds 3 frames has a delay of 2.",
+        SAMPLED,
+        _NO_PACKET,
+        MetricGroup.ENCODE,
+        PURPLE,
+        "dotted",
     ),
     Metric(
         "encode_fps",
         "Encode rate",
         "fps",
-        "Packets of the encoder ÷ time.",
+        "Number of intervals between successive packets of a segment ÷ their sum.",
         SINGLE,
-        "the run has no encode branch",
+        f"{_NO_BRANCH}, or fewer than three packets came out of it",
         MetricGroup.ENCODE,
         GREEN,
     ),
+    Metric(
+        "encode_bitrate_bits_per_s",
+        "Encode bitrate",
+        "Mbit/s",
+        "Bits of the packets ÷ the time between them, over the same intervals as encode_fps (1 Mbit = 10⁶ bits); a "
+        "segment's first packet stands for no time and is left out.",
+        SINGLE,
+        f"{_NO_BRANCH}, or fewer than two packets came out of it",
+        MetricGroup.ENCODE,
+        SKY_BLUE,
+        "dash_dot",
+        scale=1e-6,
+    ),
+    Metric(
+        "encoder_skipped",
+        "Skipped by the encoder",
+        "frames",
+        "Frames offered while the encode branch was full: they are not in the encoded video. The preview shows them "
+        "all the same.",
+        SINGLE,
+        _NO_BRANCH,
+        MetricGroup.ENCODE,
+        ORANGE,
+        marker="triangle_down",
+    ),
+    Metric(
+        "encoder_skipped_ratio",
+        "Skipped by the encoder",
+        "%",
+        "Frames skipped ÷ frames offered to the encode branch.",
+        SINGLE,
+        f"{_NO_BRANCH}, or nothing was offered to it",
+        MetricGroup.ENCODE,
+        ORANGE,
+        "dashed",
+        scale=100.0,
+    ),
+    Metric(
+        "encoder_lost",
+        "Lost in the encoder",
+        "frames",
+        "Frames taken in whose packet never came out, because the encoder failed or hung.",
+        SINGLE,
+        _NO_BRANCH,
+        MetricGroup.ENCODE,
+        VERMILLION,
+        marker="cross",
+    ),
 )
+
+_NO_FIT: Final = "the engine reported no fit of the clocks: no GPU is used, or it cannot calibrate its timestamps"
 
 _SELF: Final = (
     *(
@@ -344,9 +421,10 @@ _SELF: Final = (
         "gpu_cpu_clock_offset_ns",
         "GPU clock offset",
         "ns",
-        "Offset of GPU ticks to CLOCK_MONOTONIC from the fit over calibrated pairs.",
+        "How far the line through the calibrated pairs of GPU ticks and CLOCK_MONOTONIC has moved from the run's first "
+        "one, at its nominal rate; the last fit of the run.",
         SINGLE,
-        "this version does not record the fit of the clocks",
+        _NO_FIT,
         MetricGroup.SELF,
         SKY_BLUE,
     ),
@@ -354,12 +432,23 @@ _SELF: Final = (
         "gpu_cpu_drift_ppm",
         "GPU clock drift",
         "ppm",
-        "Rate of GPU ticks against CLOCK_MONOTONIC from the same fit.",
+        "Rate of GPU ticks against their nominal period by the same fit; positive where the GPU's clock is slow.",
         SINGLE,
-        "this version does not record the fit of the clocks",
+        _NO_FIT,
         MetricGroup.SELF,
         VERMILLION,
         "dashed",
+    ),
+    Metric(
+        "gpu_cpu_residual_ns",
+        "GPU clock residual",
+        "ns",
+        "Median distance of the calibrated pairs from the same fit: how well GPU stamps are placed on CLOCK_MONOTONIC.",
+        SINGLE,
+        _NO_FIT,
+        MetricGroup.SELF,
+        GREEN,
+        "dotted",
     ),
 )
 

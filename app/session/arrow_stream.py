@@ -86,15 +86,25 @@ def stream_to_parquet(stream: Path, table: Path, schema: pa.Schema) -> int:
     Raises:
         OSError: it cannot be written; the stream is left as it is.
     """
+    rows = batches_to_parquet(read_stream(stream), table, schema)
+    stream.unlink()
+    return rows
+
+
+def batches_to_parquet(batches: Iterator[pa.RecordBatch], table: Path, schema: pa.Schema) -> int:
+    """Write batches as Parquet, whole or not at all and on the device when this returns; return the rows.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     temporary = table.with_name(f".{table.name}.part")
     try:
-        rows = _write_parquet(read_stream(stream), temporary, schema)
+        rows = _write_parquet(batches, temporary, schema)
         _sync(temporary)
         temporary.replace(table)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    stream.unlink()
     return rows
 
 

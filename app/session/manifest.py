@@ -15,7 +15,7 @@ from app.core.records import FRAME_RECORD_VERSION
 from app.session.run_directory import MANIFEST
 
 SCHEMA: Final = "veotuner-recording/1"
-FORMULA_VERSION: Final = 1
+FORMULA_VERSION: Final = 2
 """Rises when a definition in the metric table changes, so that two reports are not compared across it unawares."""
 
 
@@ -62,6 +62,7 @@ class Manifest(BaseModel):
     lapped_records: int = 0
     frame_rows: int | None = None
     telemetry_rows: int | None = None
+    encode_rows: int | None = None
     notices: tuple[str, ...] = ()
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 
 from app.analysis.run_data import RunData
 from app.config.store import load_config
+from app.core.encode_records import EncodeArray
 from app.core.errors import RecordingError
 from app.core.records import FrameArray
 from app.ipc.frame_ring import FrameCounters
 from app.session import run_directory as names
-from app.session.arrow_stream import read_stream, stream_to_parquet
+from app.session.arrow_stream import batches_to_parquet, read_stream, stream_to_parquet
+from app.session.encode_table import ENCODE_SCHEMA, batches_to_encodes, journal_encodes
 from app.session.frame_table import FRAME_SCHEMA, batches_to_frames
 from app.session.journal import read_journal
 from app.session.journal_file import try_lock
@@ -48,7 +50,7 @@ def open_recording(directory: Path, *, recover: bool = True) -> RunData:
 
 
 def finalise(directory: Path, manifest: Manifest, state: RecordingState) -> Manifest:
-    """Turn a recording's streams into Parquet, write its last manifest, and return that.
+    """Turn a recording's streams and encode records into Parquet, write its last manifest, and return that.
 
     The same steps end a run in order and recover one that was cut off; they may be repeated after a kill at any point.
 
@@ -60,6 +62,7 @@ def finalise(directory: Path, manifest: Manifest, state: RecordingState) -> Mani
         "telemetry_rows": _finish_table(directory, names.TELEMETRY_STREAM, names.TELEMETRY_TABLE, TELEMETRY_SCHEMA),
     }
     history = read_history(directory)
+    rows["encode_rows"] = _finish_encodes(directory, history)
     facts = _closing_facts(history, agreeing_counters(history.counters, _frames(directory), history.lapped))
     final = manifest.model_copy(update={"state": state, **rows, **facts})
     final.write(directory)
@@ -108,11 +111,23 @@ def _load(directory: Path, manifest: Manifest) -> RunData:
     history, frames = read_history(directory), _frames(directory)
     config = load_config(directory / names.CONFIG).config
     telemetry = batches_to_table(list(_batches(directory, names.TELEMETRY_STREAM, names.TELEMETRY_TABLE)))
-    return assemble_run(manifest, history, config, frames, telemetry, history.counters)
+    run = assemble_run(manifest, history, config, frames, telemetry, history.counters)
+    return replace(run, encodes=_encodes(directory, history))
 
 
 def _frames(directory: Path) -> FrameArray:
     return batches_to_frames(list(_batches(directory, names.FRAME_STREAM, names.FRAME_TABLE)))
+
+
+def _encodes(directory: Path, history: RunHistory) -> EncodeArray:
+    """Return every encode record: a history in memory keeps no more than an hour of them."""
+    table = directory / names.ENCODE_TABLE
+    if table.exists():
+        with pq.ParquetFile(table) as file:
+            return batches_to_encodes(file.iter_batches())
+    if not len(history.encodes):
+        return history.encodes
+    return batches_to_encodes(journal_encodes(read_journal(directory / names.EVENTS)))
 
 
 def _batches(directory: Path, stream: str, table: str) -> Iterator[pa.RecordBatch]:
@@ -131,6 +146,16 @@ def _finish_table(directory: Path, stream: str, table: str, schema: pa.Schema) -
     if not (directory / stream).exists():
         return 0
     return stream_to_parquet(directory / stream, directory / table, schema)
+
+
+def _finish_encodes(directory: Path, history: RunHistory) -> int:
+    """Make the table of encode records; a run without an encode branch gets none. The journal keeps its own copy."""
+    table = directory / names.ENCODE_TABLE
+    if table.exists():
+        return int(pq.read_metadata(table).num_rows)
+    if not len(history.encodes):
+        return 0
+    return batches_to_parquet(journal_encodes(read_journal(directory / names.EVENTS)), table, ENCODE_SCHEMA)
 
 
 def _closing_facts(history: RunHistory, counters: FrameCounters) -> dict[str, Any]:

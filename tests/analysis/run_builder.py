@@ -10,10 +10,19 @@ import numpy as np
 from app.analysis.run_data import RunData, SegmentSpan, SinkAt, TelemetryTable
 from app.config.veoconfig import VeoConfig
 from app.core.clock import NS_PER_MS, NS_PER_S
-from app.core.records import FrameArray, empty_frames
-from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate, PresentMode
+from app.core.encode_records import EncodeArray, EncodeFate, empty_encode_records
+from app.core.records import FLAG_INTERPOLATED, FrameArray, empty_frames
+from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate, Governor, PresentMode
 from app.ipc.frame_ring import FrameCounters
-from app.ipc.messages import ConfigApplied, EngineEvent, EngineStatus, SinkInfo, SourceInfo
+from app.ipc.messages import (
+    ConfigApplied,
+    EncoderState,
+    EngineEvent,
+    EngineStatus,
+    GovernorDecision,
+    SinkInfo,
+    SourceInfo,
+)
 
 START_NS = 5_000 * NS_PER_S
 PICTURE_BYTES = 1280 * 720 * 3 // 2
@@ -24,7 +33,8 @@ class Made:
     """What to make: frames of a paced source on a display of `refresh_hz`, with some randomness.
 
     `lost_every` loses one frame in so many (0: none), classes in turn. `stall_after_s` puts a pause of two seconds and
-    a new segment there (0: none).
+    a new segment there (0: none). `decimate_every` has frame compensation leave out one frame in so many (0: none), in
+    whose place a made-up picture is shown if `makes_up`.
     """
 
     seconds: float = 10.0
@@ -34,6 +44,8 @@ class Made:
     jitter_ms: float = 0.0
     lost_every: int = 0
     stall_after_s: float = 0.0
+    decimate_every: int = 0
+    makes_up: bool = False
     gpu: bool = True
     seed: int = 1
 
@@ -94,14 +106,29 @@ def made_frames(made: Made) -> FrameArray:
     frames["present_return_ns"] = frames["present_call_ns"] + 80_000
     frames["refreshes"] = round(made.refresh_hz / made.rate_hz) or 1
     frames["image_index"] = np.arange(count) % 3
+    frames["submit_cpu_ns"] = 14_000 + random.integers(0, 3_000, count)
+    if made.decimate_every:
+        _decimate(frames, np.arange(made.decimate_every - 1, count, made.decimate_every), makes_up=made.makes_up)
     if made.lost_every:
         _lose(frames, np.arange(made.lost_every - 1, count, made.lost_every))
     return frames
 
 
+def _decimate(frames: FrameArray, rows: np.ndarray[Any, np.dtype[np.intp]], *, makes_up: bool) -> None:
+    if not makes_up:
+        _lose(frames, rows)
+    frames["fate"][rows] = Fate.DECIMATED
+    frames["governor"][rows] = Governor.COMPENSATION
+    if makes_up:
+        frames["flags"][rows] |= FLAG_INTERPOLATED
+        frames["interpolation_ns"][rows] = 700_000
+        frames["bytes_uploaded"][rows] = 0
+
+
 def _lose(frames: FrameArray, rows: np.ndarray[Any, np.dtype[np.intp]]) -> None:
     frames["fate"][rows] = np.array(LOSS_CLASSES)[np.arange(len(rows)) % len(LOSS_CLASSES)]
     unknown = empty_frames(1)
+    frames["submit_cpu_ns"][rows] = unknown["submit_cpu_ns"][0]
     for name in ("displayed_ns", "acquire_start_ns", "acquire_end_ns", "submit_ns", "gpu_start_ns", "gpu_end_ns"):
         frames[name][rows] = unknown[name][0]
     for name in ("present_call_ns", "present_return_ns", "refreshes", "image_index"):
@@ -221,6 +248,55 @@ def made_run(made: Made = Made(), **changes: Any) -> RunData:
         started_at="2026-01-02T03:04:05+00:00",
     )
     return replace(run, **changes)
+
+
+def made_encodes(made: Made, skipped_every: int = 0) -> EncodeArray:
+    """Return the encode records of a run's frames: offered when processed, 4 ms to the packet, a key frame in 60."""
+    frames = made_frames(made)
+    rows = empty_encode_records(len(frames))
+    rows["frame_id"], rows["segment"] = frames["frame_id"], frames["segment"]
+    rows["fate"] = EncodeFate.ENCODED
+    rows["encode_in_ns"] = frames["process_end_ns"]
+    rows["encode_start_ns"] = rows["encode_in_ns"] + 200_000
+    rows["encode_out_ns"] = rows["encode_in_ns"] + 4 * NS_PER_MS
+    rows["queue_in"] = rows["delay_frames"] = 0
+    rows["key_frame"] = rows["frame_id"] % 60 == 0
+    rows["bytes_out"] = np.where(rows["key_frame"], 60_000, 9_000)
+    if skipped_every:
+        skipped = np.arange(skipped_every - 1, len(rows), skipped_every)
+        unknown = empty_encode_records(1)
+        for name in ("encode_start_ns", "encode_out_ns", "delay_frames", "bytes_out"):
+            rows[name][skipped] = unknown[name][0]
+        rows["fate"][skipped] = EncodeFate.SKIPPED
+    return rows
+
+
+def made_encoder(**changes: Any) -> EncoderState:
+    state = EncoderState("libx264", "libx264, preset p1, tune ull, gives each frame out at once", 1, "out.mp4", "")
+    return replace(state, **changes)
+
+
+def made_decision(governor: str, at_s: float, rate_hz: float | None = 45.0) -> GovernorDecision:
+    at_ns = START_NS + round(at_s * NS_PER_S)
+    return GovernorDecision(governor, at_ns, f"ceiling {rate_hz} fps", rate_hz, f"{governor} measured <enough>")
+
+
+def run_of_two_sources(first: Made = Made(), second: Made = Made(rate_hz=30.0, seed=2), **changes: Any) -> RunData:
+    """Return a run of two sources in one window; their segments are 0 and 7."""
+    run, other = made_run(first), made_frames(second)
+    other["source_index"], other["segment"] = 1, 7
+    frames = np.concatenate([run.frames, other])
+    end_ns = START_NS + round((max(first.seconds, second.seconds) + 0.2) * NS_PER_S)
+    both = replace(
+        run,
+        frames=frames[np.argsort(frames["arrive_ns"], kind="stable")],
+        counters=counters_of(frames),
+        segments=(*run.segments, SegmentSpan(7, START_NS, end_ns, START_NS, "first frame", "stopped", 1)),
+        more_sources=(made_source(second.rate_hz),),
+        more_source_texts=(f"synthetic:1280x720@{second.rate_hz:g}",),
+        ended_ns=end_ns,
+    )
+    return replace(both, **changes)
 
 
 def run_of_nothing() -> RunData:

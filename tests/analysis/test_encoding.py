@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from app.analysis.encoding import (
     delay_frames,
     encode_bitrate_bits_per_s,
-    encode_details,
     encode_fps,
     encode_ms,
     encode_statistics,
@@ -23,6 +22,7 @@ from app.analysis.encoding import (
 from app.analysis.summary import Missing, Summary, Value
 from app.core.clock import NO_STAMP_NS, NS_PER_MS
 from app.core.encode_records import EncodeArray, EncodeFate, empty_encode_records
+from app.core.metrics import METRICS, MetricGroup
 
 
 def packets(count: int, *, interval_ms: float = 20, latency_ms: float = 5, size: int = 1000) -> EncodeArray:
@@ -96,7 +96,9 @@ def test_bitrate_is_rate_times_size_where_all_packets_are_alike(count: int, inte
 
 
 def test_the_metrics_of_the_table_are_there() -> None:
-    found = encode_statistics(packets(120))
+    rows = packets(120)
+    found = encode_statistics(rows, rows)
+    assert set(found) == {row.id for row in METRICS.values() if row.group is MetricGroup.ENCODE}
     assert isinstance(found["encode_ms"], Summary)
     assert (found["encode_ms"].n, found["encode_ms"].p50) == (120, 5)
     assert isinstance(found["encode_fps"], Value)
@@ -104,18 +106,30 @@ def test_the_metrics_of_the_table_are_there() -> None:
     assert found["encode_fps"].n == 119
 
 
-def test_the_details_count_every_offered_frame_once() -> None:
+def test_frames_are_counted_over_the_whole_run_and_measured_after_its_warm_up() -> None:
     rows = skip(packets(60), 3, 4)
     rows["fate"][59] = EncodeFate.LOST
-    details = encode_details(rows)
-    assert [details[fate.label] for fate in EncodeFate] == [Value(57), Value(2), Value(1)]
-    assert isinstance(details["delay_frames"], Summary)
+    found = encode_statistics(rows[30:59], rows)
+    assert (found["encoder_skipped"], found["encoder_lost"]) == (Value(2), Value(1))
+    assert found["encoder_skipped_ratio"] == Value(2 / 60, 60)
+    assert isinstance(found["encode_delay_frames"], Summary)
+    assert found["encode_delay_frames"].n == 29
+
+
+def test_without_a_branch_there_is_no_number_but_a_reason() -> None:
+    nothing = packets(0)
+    assert all(isinstance(value, Missing) and value.reason for value in encode_statistics(nothing, nothing).values())
+
+
+def test_of_one_packet_there_is_no_statistic_but_a_count() -> None:
+    rows = packets(1)
+    found = encode_statistics(rows, rows)
+    assert {name for name, value in found.items() if isinstance(value, Value)} == {
+        "encoder_skipped", "encoder_lost", "encoder_skipped_ratio",
+    }  # fmt: skip
+    assert math.isnan(encode_bitrate_bits_per_s(rows))
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_without_enough_packets_there_is_no_number_but_a_reason(count: int) -> None:
-    rows = packets(count)
-    assert all(isinstance(value, Missing) for value in encode_statistics(rows).values())
-    assert math.isnan(encode_bitrate_bits_per_s(rows))
-    assert (encode_details(rows) == {}) == (count == 0)
-    assert math.isnan(skipped_ratio(rows)) == (count == 0)
+def test_a_share_needs_something_offered(count: int) -> None:
+    assert math.isnan(skipped_ratio(packets(count))) == (count == 0)

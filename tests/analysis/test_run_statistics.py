@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from app.analysis.run_data import TelemetryTable
-from app.analysis.run_statistics import measured_frames, of_one_device, run_nominal_ms, summarise_run
+from app.analysis.run_sources import run_source
+from app.analysis.run_statistics import of_one_device, summarise_run
 from app.analysis.self_cost import call_costs, telemetry_cost_ratio
 from app.analysis.summary import Missing, Summary, Value
 from app.core.metrics import METRICS
@@ -30,7 +31,7 @@ def test_the_summary_has_every_metric_in_the_tables_order() -> None:
 
 def test_warm_up_is_left_out_of_statistics_and_not_of_counts() -> None:
     run = made_run(Made(seconds=10.0), warmup_s=2.0)
-    assert len(measured_frames(run)) == 480
+    assert len(run_source(run).measured) == 480
     summary = summarise_run(run)
     latency, lost = summary["source_to_display_ms"], summary["loss_ratio"]
     assert isinstance(latency, Summary)
@@ -67,7 +68,7 @@ def test_statistics_never_mix_two_devices() -> None:
 
 
 def test_the_nominal_interval_follows_the_granted_mode() -> None:
-    assert run_nominal_ms(made_run(Made(rate_hz=120.0))) == pytest.approx(1000 / 60, rel=1e-6)
+    assert run_source(made_run(Made(rate_hz=120.0))).nominal_ms == pytest.approx(1000 / 60, rel=1e-6)
 
 
 def test_a_run_that_never_got_ready_still_has_a_summary() -> None:
