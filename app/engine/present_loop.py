@@ -39,6 +39,8 @@ _DEFAULT_PERIOD_NS: Final = NS_PER_S / 60
 _BARRIER_POLL_NS: Final = 300_000
 """How often `WaitForNextFrame` asks whether the last picture is displayed."""
 
+_GRID_PERIOD_NS: Final = NS_PER_S // 2
+
 _NOTHING_READY: Final = Decision(Step.WAIT, at_ns=_NEVER_NS)
 
 
@@ -83,11 +85,13 @@ class PresentLoop:
         self._last_flip_ns = NO_STAMP_NS
         self._halted = False
         self._halted_ns = 0
+        self._grid_asked_ns = 0
         self._note_sink()
 
     def turn(self) -> None:
         """Settle what is settled, then present the next picture, or wait for it no longer than a few ms."""
         self.settle()
+        self._follow_refreshes()
         if self._halted:
             self._wait_until(_NEVER_NS)
         elif not self.stop_reason:
@@ -325,15 +329,16 @@ class PresentLoop:
         if _is_late(frame, self._pacing):
             frame.flags |= FLAG_LATE_SHOWN
         grid = self._pacing.grid
-        if grid is None:
+        if grid is None or frame.displayed_ns == NO_STAMP_NS:
             return
-        if frame.refreshes > 0 and len(self.lanes) == 1:  # replaced by the next one, whose flip is thereby known
-            flip_ns = frame.displayed_ns - grid.delay_ns + round(frame.refreshes * grid.period_ns)
-            lane.note_flip(flip_ns, self._presented - frame.present_number - 2, self._pacing)
-        elif self._pacing.mode in IN_ORDER:
-            behind = self._presented - frame.present_number - 1
-            flip_ns = frame.displayed_ns - grid.delay_ns + round(behind * grid.period_ns)
-            self._last_flip_ns = max(self._last_flip_ns, flip_ns)
+        flip_ns, queued_behind = frame.displayed_ns - grid.delay_ns, self._presented - frame.present_number - 1
+        if len(self.lanes) > 1:
+            if self._pacing.mode in IN_ORDER:
+                self._last_flip_ns = max(self._last_flip_ns, flip_ns + round(queued_behind * grid.period_ns))
+            return
+        if frame.refreshes > 0:  # replaced by the next one, whose flip is thereby known
+            flip_ns, queued_behind = flip_ns + round(frame.refreshes * grid.period_ns), queued_behind - 1
+        lane.note_flip(flip_ns, queued_behind, self._pacing)
 
     def _drain(self) -> None:
         for settled in self._sink.drain(time.monotonic_ns() + _DRAIN_NS):
@@ -371,6 +376,16 @@ class PresentLoop:
         lane.segments.put_off(by_ns, time.monotonic_ns())
 
     # --- reports ------------------------------------------------------------------------------------------------------
+
+    def _follow_refreshes(self) -> None:
+        """Aim at the refreshes as the sink knows them now: a real display's are measured anew twice a second."""
+        now_ns = time.monotonic_ns()
+        if now_ns - self._grid_asked_ns < _GRID_PERIOD_NS:
+            return
+        self._grid_asked_ns = now_ns
+        self.report_sink_if_new("refresh measured")
+        if self._sink.grid() != self._pacing.grid:
+            self._note_sink()
 
     def report(self, severity: str, kind: str, text: str) -> None:
         """Tell the session something that a person should know."""

@@ -43,32 +43,35 @@ class StatusReporter:
         self._thread.join()
 
     def _run(self) -> None:
-        before_ns, before_cpu_ns, before_loop_ns = time.monotonic_ns(), time.process_time_ns(), self._loop.cpu_ns
         looks = 0
+        cost = _Cost(self._loop)
         while not self._stop.wait(TICK_S):
             looks += 1
             for decision in self._pipeline.tick(time.monotonic_ns()):
                 self._outbox.post(decision)
-            if looks % 2:
-                continue
-            now_ns, cpu_ns, loop_ns = time.monotonic_ns(), time.process_time_ns(), self._loop.cpu_ns
-            wall_ns = max(1, now_ns - before_ns)
-            self._outbox.post(
-                EngineStatus(
-                    at_ns=now_ns,
-                    cpu_ratio=(cpu_ns - before_cpu_ns) / wall_ns,
-                    present_thread_cpu_ratio=(loop_ns - before_loop_ns) / wall_ns,
-                    resident_bytes=self._process.memory_info().rss,
-                    decode_queue_length=sum(len(lane.stages.decode_queue) for lane in self._loop.lanes),
-                    frame_queue_length=sum(len(lane.stages.frame_queue) for lane in self._loop.lanes),
-                    uploaded_bytes=self._loop.uploaded_bytes,
-                    record_cost_us=self._loop.records.take_mean_cost_us(),
-                )
-            )
-            before_ns, before_cpu_ns, before_loop_ns = now_ns, cpu_ns, loop_ns
-            self._pass_on_notices()
-            self._pipeline.branches.report()
+            if looks % 2 == 0:
+                self._outbox.post(self._status(cost))
+                self._pass_on_notices()
+                self._pipeline.branches.report()
         self._pass_on_notices()
+
+    def _status(self, cost: _Cost) -> EngineStatus:
+        at_ns, cpu_ratio, present_ratio = cost.take()
+        stages = [lane.stages for lane in self._loop.lanes]
+        clock = self._pipeline.sink.gpu_clock
+        return EngineStatus(
+            at_ns=at_ns,
+            cpu_ratio=cpu_ratio,
+            present_thread_cpu_ratio=present_ratio,
+            resident_bytes=self._process.memory_info().rss,
+            decode_queue_length=sum(len(each.decode_queue) for each in stages),
+            frame_queue_length=sum(len(each.frame_queue) for each in stages),
+            uploaded_bytes=self._loop.uploaded_bytes,
+            record_cost_us=self._loop.records.take_mean_cost_us(),
+            gpu_clock_offset_ns=None if clock is None else clock.offset_ns,
+            gpu_clock_drift_ppm=None if clock is None else clock.drift_ppm,
+            gpu_clock_residual_ns=None if clock is None else clock.residual_ns,
+        )
 
     def _pass_on_notices(self) -> None:
         now_ns = time.monotonic_ns()
@@ -83,3 +86,21 @@ class StatusReporter:
         for message in messages[self._validation_told :]:
             self._outbox.post(EngineEvent("error", "validation", message, now_ns))
         self._validation_told = len(messages)
+
+
+class _Cost:
+    """CPU time of the engine process and of its present thread, between two looks; one thread."""
+
+    def __init__(self, loop: PresentLoop) -> None:
+        self._loop = loop
+        self._before = self._read()
+
+    def take(self) -> tuple[int, float, float]:
+        """Return now (CLOCK_MONOTONIC ns) and both as parts of a core since the last look."""
+        now, before = self._read(), self._before
+        self._before = now
+        wall_ns = max(1, now[0] - before[0])
+        return now[0], (now[1] - before[1]) / wall_ns, (now[2] - before[2]) / wall_ns
+
+    def _read(self) -> tuple[int, int, int]:
+        return time.monotonic_ns(), time.process_time_ns(), self._loop.cpu_ns

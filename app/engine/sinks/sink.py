@@ -11,6 +11,7 @@ from app.config.model import CommandBuffers
 from app.core.vocabulary import Fate, PresentMode
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
+from app.engine.vulkan.gpu_clock import ClockState
 from app.ipc.messages import SinkInfo
 
 
@@ -197,6 +198,11 @@ class Sink(Protocol):
         Raises:
             SinkError: there is no picture, or nothing is drawn (`process=none`).
         """
+        ...
+
+    @property
+    def gpu_clock(self) -> ClockState | None:
+        """How the GPU's clock stands to CLOCK_MONOTONIC; None without a GPU or without calibration. From any thread."""
         ...
 
     def validation_messages(self) -> list[str]:

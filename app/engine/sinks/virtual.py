@@ -15,6 +15,7 @@ from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.sinks.sink import Capture, RefreshGrid, Settled, SinkRequest
 from app.engine.sinks.virtual_display import VirtualDisplay
+from app.engine.vulkan.gpu_clock import ClockState
 from app.engine.vulkan.offscreen import OffscreenRenderer
 from app.ipc.messages import SinkInfo
 
@@ -163,6 +164,11 @@ class VirtualSink:
         capture = self._renderer.start_capture(image, path)
         capture.frame_id = frame.frame_id
         return capture
+
+    @property
+    def gpu_clock(self) -> ClockState | None:
+        """How the GPU's clock stands to CLOCK_MONOTONIC; None without a renderer."""
+        return self._renderer.gpu_clock if self._renderer is not None else None
 
     def validation_messages(self) -> list[str]:
         """Return what the validation layer said so far."""
