@@ -15,7 +15,7 @@ from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.capture import Captures, PendingCapture, capture_target
 from app.engine.vulkan.device import Device
-from app.engine.vulkan.gpu_clock import GpuClock
+from app.engine.vulkan.gpu_clock import ClockState, GpuClock
 from app.engine.vulkan.in_flight import Submission
 from app.engine.vulkan.instance import Instance, open_instance
 from app.engine.vulkan.memory import DeviceImage
@@ -80,6 +80,11 @@ class OffscreenRenderer:
     def device_is_software(self) -> bool:
         """Tell whether the device is a CPU implementation."""
         return self._device.physical.is_software
+
+    @property
+    def gpu_clock(self) -> ClockState | None:
+        """Return how the GPU's clock stands to CLOCK_MONOTONIC, None without calibration. From any thread."""
+        return self._renderer.clock.state
 
     @property
     def device_uuid(self) -> str:
