@@ -11,8 +11,8 @@ from app.config.sink_text import WaylandSpec, X11Spec, sink_text
 from widgets.preview_host import PreviewHost
 
 OWN_WINDOW_WORDS: Final = (
-    "The preview is in a window of its own: on Wayland no program may draw into another one's. "
-    "Start with QT_QPA_PLATFORM=xcb for an embedded one, where there is an X server or XWayland."
+    "On Wayland no program may draw into the window of another one. Start VeoTuner with QT_QPA_PLATFORM=xcb for an "
+    "embedded preview, where there is an X server or XWayland."
 )
 
 
