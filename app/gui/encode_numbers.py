@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
-from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
+from app.analysis.encoding import encode_statistics, fate_count
+from app.analysis.summary import Measured, Missing, Value
+from app.core.clock import NO_STAMP_NS, NS_PER_S
 from app.core.encode_records import ENCODE_DTYPE, EncodeArray, EncodeFate
 from app.core.metrics import metric, value_text
 from app.gui.live_numbers import WINDOW_S
@@ -53,29 +56,35 @@ class EncodeSeries:
 
 def encode_tiles(rows: EncodeArray) -> dict[str, TileText]:
     """Return the tiles by metric, made from the rows of the last `WINDOW_S`."""
-    coded = rows[rows["fate"] == EncodeFate.ENCODED]
-    skipped = int(np.count_nonzero(rows["fate"] == EncodeFate.SKIPPED))
-    lost = int(np.count_nonzero(rows["fate"] == EncodeFate.LOST))
-    others = f"encoder_skipped: {skipped}, encoder_lost: {lost} in the same time"
-    values = {"encode_ms": _median_ms(coded), "encode_fps": _rate(coded)}
-    return {name: _tile(name, value, coded.size, others) for name, value in values.items()}
+    measured = encode_statistics(rows, rows)
+    tip = "\n".join((
+        _text("encode_wait_ms", measured),
+        _text("encode_delay_frames", measured),
+        _text("encode_bitrate_bits_per_s", measured),
+        f"encoder_skipped: {fate_count(rows, EncodeFate.SKIPPED)}, encoder_lost: {fate_count(rows, EncodeFate.LOST)}",
+    ))  # fmt: skip
+    return {name: _tile(name, measured[name], tip) for name in ENCODE_TITLES}
 
 
-def _tile(name: str, value: float, count: int, others: str) -> TileText:
+def _tile(name: str, measured: Measured, others: str) -> TileText:
     row, title = metric(name), ENCODE_TITLES[name]
-    tip = f"{row.title} ({row.id})\n{row.definition}\nN = {count} packets, the last {WINDOW_S:.0f} s\n{others}"
+    value, n = _number(measured)
+    basis = f"N = {n}, the last {WINDOW_S:.0f} s"
+    tip = "\n".join((f"{row.title} ({row.id})", row.definition, basis, others))
     if math.isnan(value):
-        return TileText(title, "—", "", _NO_PACKET, f"{tip}\n{_NO_PACKET}")
-    return TileText(title, value_text(name, value), f"N {count}", "", tip)
+        return TileText(title, "—", "", _NO_PACKET, f"{tip}\n{row.missing}")
+    return TileText(title, value_text(name, value), f"N {n}", "", tip)
 
 
-def _median_ms(coded: EncodeArray) -> float:
-    return float(np.median(coded["encode_out_ns"] - coded["encode_start_ns"])) / NS_PER_MS if coded.size else math.nan
+def _text(name: str, measured: Mapping[str, Measured]) -> str:
+    value, _ = _number(measured[name])
+    return f"{metric(name).title}: {value_text(name, value)}"
 
 
-def _rate(coded: EncodeArray) -> float:
-    """Return packets a second, from the first to the last one."""
-    if coded.size < 2:
-        return math.nan
-    span_s = (int(coded["encode_out_ns"].max()) - int(coded["encode_out_ns"].min())) / NS_PER_S
-    return (coded.size - 1) / span_s if span_s > 0 else math.nan
+def _number(measured: Measured) -> tuple[float, int]:
+    """Return a median or single value (NaN when missing) and N."""
+    if isinstance(measured, Missing):
+        return math.nan, 0
+    if isinstance(measured, Value):
+        return measured.value, measured.n or 0
+    return measured.p50, measured.n

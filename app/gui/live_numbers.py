@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from app.analysis.frame_intervals import display_intervals, present_intervals
+from app.analysis.frame_intervals import present_intervals
 from app.analysis.frame_statistics import frame_statistics, interval_statistics
 from app.analysis.summary import Measured, Missing, Summary, Value, summarise
 from app.core.metrics import metric, value_text
 from app.core.records import FrameArray
 from app.core.vocabulary import LOSS_CLASSES, Fate
-from app.gui.source_series import SourceSeries, pictures
+from app.gui.source_series import SourceSeries
 from app.ipc.frame_ring import FrameCounters
 from widgets.number_tile import TileText
 
@@ -65,12 +65,10 @@ def live_tiles(
 
 def _measure(frames: FrameArray, interval_metric: str, nominal_ms: float) -> Mapping[str, Measured]:
     measured = frame_statistics(frames, nominal_ms)
-    shown = pictures(frames)
-    if interval_metric == "display_interval_ms" and shown is frames:
+    if interval_metric == "display_interval_ms":
         return measured
-    # Without a display truth the interval, jitter and low speak of present calls, and their titles say so. A picture
-    # made up in the place of a frame is a picture on the screen: it ends an interval as in the curve.
-    calls = display_intervals(shown) if interval_metric == "display_interval_ms" else present_intervals(frames)
+    # Without a display truth the interval, jitter and low speak of present calls, and their titles say so.
+    calls = present_intervals(frames)
     row = metric(interval_metric)
     return {**measured, **interval_statistics(calls, nominal_ms), row.id: summarise(calls.interval_ms, row.missing)}
 

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.analysis.frame_intervals import display_interval_ms, present_interval_ms
+from app.analysis.frame_intervals import display_interval_ms, is_on_screen, present_interval_ms
 from app.core.clock import NO_STAMP_NS, NS_PER_S
-from app.core.records import FLAG_INTERPOLATED, FRAME_DTYPE, STAMP_FIELDS, FrameArray
+from app.core.records import FRAME_DTYPE, STAMP_FIELDS, FrameArray
 from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate
 from app.gui.running_deviation import running_sd
 from widgets.decimation import FloatArray
@@ -107,7 +107,7 @@ class SourceSeries:
             return
         shown = shown[np.argsort(shown[stamp], kind="stable")]
         interval_of = display_interval_ms if self.metric == "display_interval_ms" else present_interval_ms
-        interval_ms = interval_of(pictures(np.concatenate((self._last, shown))))[self._last.size :]
+        interval_ms = interval_of(np.concatenate((self._last, shown)))[self._last.size :]
         self._append_shown(shown, (shown[stamp] - origin_ns) / NS_PER_S, interval_ms)
         self._last = shown[-1:].copy()
 
@@ -133,22 +133,6 @@ class SourceSeries:
         self.shown.append(rows)
         self.records.append(records)
         self.newest_s = max(self.newest_s, float(rows["time_s"][-1]))
-
-
-def is_on_screen(frames: FrameArray) -> npt.NDArray[np.bool_]:
-    """Tell of each record whether a picture was displayed: the frame's own, or one made up in its place."""
-    displayed: npt.NDArray[np.bool_] = (frames["fate"] == Fate.DISPLAYED) | (frames["flags"] & FLAG_INTERPOLATED != 0)
-    return displayed
-
-
-def pictures(frames: FrameArray) -> FrameArray:
-    """Return records as records of pictures: those of made-up ones count as displayed, as they were."""
-    made_up = frames["flags"] & FLAG_INTERPOLATED != 0
-    if not made_up.any():
-        return frames
-    result = frames.copy()
-    result["fate"][made_up] = Fate.DISPLAYED
-    return result
 
 
 def nearest(times_s: npt.NDArray[np.float64], time_s: float) -> int | None:

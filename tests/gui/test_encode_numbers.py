@@ -31,9 +31,10 @@ def message(rows: EncodeArray) -> EncodeRecords:
 
 def test_rate_and_time_are_those_of_the_packets() -> None:
     tiles = encode_tiles(encoded(300))
-    assert (tiles["encode_ms"].value, tiles["encode_ms"].basis) == ("3 ms", "N 300")
+    assert (tiles["encode_ms"].value, tiles["encode_ms"].basis) == ("4 ms", "N 300")
     assert tiles["encode_fps"].value in {"60 fps", "60.00 fps"}
-    assert "From a frame entering the encoder to its packet" in tiles["encode_ms"].tip
+    assert "From a frame's offer to the encode branch to its packet" in tiles["encode_ms"].tip
+    assert "Encode wait: 1 ms" in tiles["encode_ms"].tip
 
 
 def test_skipped_and_lost_frames_make_no_time_and_are_named() -> None:
@@ -43,7 +44,7 @@ def test_skipped_and_lost_frames_make_no_time_and_are_named() -> None:
     for name in ("encode_start_ns", "encode_out_ns"):
         rows[name][:6] = NO_STAMP_NS
     tile = encode_tiles(rows)["encode_ms"]
-    assert (tile.value, tile.basis) == ("3 ms", "N 4")
+    assert (tile.value, tile.basis) == ("4 ms", "N 4")
     assert "encoder_skipped: 4, encoder_lost: 2" in tile.tip
 
 
@@ -65,6 +66,6 @@ def test_rows_arrive_in_messages_and_grow_old() -> None:
     assert series.newest_out_ns == NO_STAMP_NS
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_one_packet_is_no_rate(count: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_two_packets_are_no_rate(count: int) -> None:
     assert encode_tiles(encoded(count))["encode_fps"].value == "—"
