@@ -67,7 +67,7 @@ def _run(
 ) -> None:
     config = config_from_object(start.config)
     with contextlib.ExitStack() as stack:
-        sources = [_open_source(text, stack) for text in start.sources]
+        sources = [_open_source(text, config.nvdec_queue_depth, stack) for text in start.sources]
         request = sink_request(config)
         sink, notice = open_sink(
             start.sink, request, validation=start.validation, device=start.device, tiles=len(sources)
@@ -92,8 +92,8 @@ def _run(
         _present(StatusReporter(pipeline, loop, outbox), loop, control, pipeline, outbox)
 
 
-def _open_source(text: str, stack: contextlib.ExitStack) -> Source:
-    source = open_source(parse_source(text))
+def _open_source(text: str, decode_depth: int, stack: contextlib.ExitStack) -> Source:
+    source = open_source(parse_source(text), decode_depth)
     stack.callback(source.close)
     return source
 
