@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 from app.config.editing import changed_options
 from app.config.options import Effect, option
 from app.config.sections import Realtime
 from app.config.veoconfig import VeoConfig
-from app.core.clock import NS_PER_S
+from app.core.clock import NS_PER_MS, NS_PER_S
 from app.core.errors import EngineError
 from app.core.vocabulary import Governor, LatencyMode
 from app.engine.branches import Branches
@@ -79,7 +80,7 @@ class Pipeline:
         self._follow_changes()
         decisions = self._governors.tick(now_ns)
         self._set_rates()
-        return decisions
+        return [self._with_added_latency(decision) for decision in decisions]
 
     def _follow_changes(self) -> None:
         """Let the governors know of another refresh, another source rate, other command buffers."""
@@ -94,6 +95,17 @@ class Pipeline:
             rate_hz = _rate_to_lower(lane.source.info)
             if rate_hz != governor.source_rate_hz:
                 self._governors.set_source_rate(index, rate_hz)
+
+    def _with_added_latency(self, decision: GovernorDecision) -> GovernorDecision:
+        """Say in a decision to leave frames out what making pictures up in their places costs."""
+        kind = self._config.frame_compensation.interpolation
+        added_ns = max(lane.stages.extra_latency_ns for lane in self._loop.lanes) - self._governors.extra_latency_ns
+        if decision.governor != Governor.COMPENSATION.label or kind == "none" or added_ns <= 0:
+            return decision
+        return replace(
+            decision,
+            reason=f"{decision.reason}; making pictures up ({kind}) adds {added_ns / NS_PER_MS:.1f} ms of latency",
+        )
 
     def _set_rates(self) -> None:
         config = self._config

@@ -107,6 +107,8 @@ def test_the_delay_that_made_up_pictures_cost_is_one_source_interval_at_half_the
         engine.ready()
         frames = engine.run_frames(400)
         engine.finish()
+        (told,) = decisions_of(engine, "compensation")
+    assert told.reason.endswith("making pictures up (blend) adds 16.7 ms of latency")
     due_ms = (frames["due_ns"] - frames["pts_ns"]) / 1e6
     known = due_ms[frames["due_ns"] != NO_STAMP_NS]
     assert known.max() - known.min() == pytest.approx(1000 / 60, abs=0.5)
