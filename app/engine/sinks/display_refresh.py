@@ -17,6 +17,7 @@ from app.engine.vulkan.refresh_estimate import (
     RefreshEstimate,
     estimate_refresh,
     has_moved,
+    is_steady,
     refresh_hz,
 )
 
@@ -25,10 +26,6 @@ NEWEST: Final = 64
 
 CHANGED: Final = 5e-3
 """Difference of rates that no error of measurement explains."""
-
-STEADY: Final = 0.05
-"""Largest spread of the stamps, as a part of the period, of a grid worth aiming at. Real displays keep to a hundredth;
-headless compositors and variable refresh follow the source instead."""
 
 OTHER_SCREEN: Final = 0.01
 """Difference of two periods by name that is more than the rounding of 59.94 to 60 Hz."""
@@ -128,13 +125,14 @@ class RefreshTracker:
         if estimate is None:
             return False
         self._estimate = estimate
-        steady = estimate.spread_ns <= STEADY * estimate.period_ns
-        delay_ns = self._delay_ns(estimate) if steady else 0
-        self._grid = RefreshGrid(estimate.phase_ns, estimate.period_ns, delay_ns) if steady else None
+        self._grid = self._make_grid(estimate) if is_steady(estimate) else None
         if self._published_ns and now_ns - self._published_ns < PUBLISH_PERIOD_NS:
             return False
-        is_new = self._published_ns == 0 or has_moved(self._published_hz, refresh_hz(estimate))
+        is_new = self._published_ns == 0 or has_moved(self._published_hz, estimate)
         return is_new and self.publish(now_ns)
+
+    def _make_grid(self, estimate: RefreshEstimate) -> RefreshGrid:
+        return RefreshGrid(estimate.phase_ns, estimate.period_ns, self._delay_ns(estimate))
 
     def _measure(self) -> RefreshEstimate | None:
         stamps = list(self._stamps)

@@ -79,6 +79,7 @@ class SwapchainSink:
         self._stale = ""
         self._suboptimal_is_final = False
         self._info_due = False
+        self._rebuilds = -1
         self._pacing = FifoPacing()
         self._refreshes = RefreshTracker()
         with ExitStack() as stack:
@@ -361,6 +362,7 @@ class SwapchainSink:
     def _build(self, reason: str) -> None:
         """Make the swapchain anew from what surface and configuration say now."""
         started_ns = time.monotonic_ns()
+        self._rebuilds += 1
         self._stale = ""
         self._settle_in_flight()
         offer = self._reader.read(self._request.present_mode, self._followed)
@@ -472,6 +474,7 @@ class SwapchainSink:
             width=offer.extent[0],
             height=offer.extent[1],
             rebuild_ms=rebuild_ms,
+            rebuilds=self._rebuilds,
             refresh_source=self._refreshes.source_text,
             display_time_quality=self._ladder.source.quality,
             live_modes=[str(mode) for mode in swapchain.live_modes] if swapchain is not None else [],

@@ -27,6 +27,13 @@ NEAR_START: Final = 0.12
 SCATTER: Final = 0.15
 """Largest distance from whole refreshes, as a part of the period, at the 75th percentile; anything fits to 0.375."""
 
+STEADY: Final = 0.05
+"""Largest spread of the stamps, as a part of the period, of a steady grid. Real displays keep to a hundredth; headless
+compositors and variable refresh follow the source instead."""
+
+MOVED: Final = 1e-3
+MOVED_UNSTEADY: Final = 0.05
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -131,6 +138,12 @@ def refresh_hz(estimate: RefreshEstimate) -> float:
     return NS_PER_S / estimate.period_ns
 
 
-def has_moved(known_hz: float | None, measured_hz: float) -> bool:
-    """Tell whether a measured rate differs from the known one by more than a part in a thousand."""
-    return known_hz is None or abs(measured_hz / known_hz - 1) > 1e-3
+def is_steady(estimate: RefreshEstimate) -> bool:
+    """Tell whether the stamps keep to the grid so well that it is worth aiming at."""
+    return estimate.spread_ns <= STEADY * estimate.period_ns
+
+
+def has_moved(known_hz: float | None, estimate: RefreshEstimate) -> bool:
+    """Tell whether a measured rate differs from the known one: by a part in a thousand, or more where it wobbles."""
+    part = MOVED if is_steady(estimate) else MOVED_UNSTEADY
+    return known_hz is None or abs(refresh_hz(estimate) / known_hz - 1) > part

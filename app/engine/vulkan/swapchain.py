@@ -34,7 +34,7 @@ class SurfaceOffer(NamedTuple):
     Attributes:
         modes: present modes in the order of `PresentMode`.
         extent: size in pixels, zero when there is nothing to present to.
-        least_images, most_images: for the granted mode where the driver says so by mode; most 0 is no limit.
+        least_images, most_images: for the granted mode; most 0 is no limit.
         tags: how presents can be told apart afterwards.
         compatible: modes a swapchain may change to by itself (VK_EXT_swapchain_maintenance1) → least images of each.
     """
@@ -85,15 +85,13 @@ class SurfaceReader:
                 _extent(capabilities.minImageExtent),
                 _extent(capabilities.maxImageExtent),
             ),
-            least_images=capabilities.minImageCount,
+            least_images=self._least_images(granted),
             most_images=capabilities.maxImageCount,
             transform=capabilities.currentTransform,
             composite_alpha=capabilities.supportedCompositeAlpha & -capabilities.supportedCompositeAlpha,
             usage=capabilities.supportedUsageFlags,
             tags=read_present_tags(self.instance, self.device, self.surface),
-            compatible={
-                mode: int(self._capabilities(mode).minImageCount) for mode in self._compatible(granted) if mode in modes
-            },
+            compatible={mode: self._least_images(mode) for mode in self._compatible(granted) if mode in modes},
         )
 
     def _modes(self) -> tuple[PresentMode, ...]:
@@ -107,13 +105,23 @@ class SurfaceReader:
             usable.discard(PRESENT_MODE_VALUES[PresentMode.FIFO_LATEST_READY])
         return tuple(mode for mode in PresentMode if PRESENT_MODE_VALUES[mode] in usable)
 
+    def _least_images(self, mode: PresentMode) -> int:
+        """Return the least number of images by both rules: that of the mode, and the older one of the surface as such.
+
+        On Wayland Mesa says 3 for FIFO and 4 for the surface, and the validation layer goes by the latter.
+        """
+        return max(int(self._capabilities(mode).minImageCount), int(self._plain_capabilities().minImageCount))
+
+    def _plain_capabilities(self) -> Any:
+        plain = ffi.new("VkSurfaceCapabilitiesKHR *")
+        code = lib.vkGetPhysicalDeviceSurfaceCapabilitiesKHR(self._physical, self.surface, plain)
+        check(code, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR")
+        return plain
+
     def _capabilities(self, mode: PresentMode) -> Any:
         """Return `VkSurfaceCapabilitiesKHR`, for one mode where the driver tells them apart."""
         if SWAPCHAIN_MAINTENANCE not in self.device.extensions:
-            plain = ffi.new("VkSurfaceCapabilitiesKHR *")
-            code = lib.vkGetPhysicalDeviceSurfaceCapabilitiesKHR(self._physical, self.surface, plain)
-            check(code, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR")
-            return plain
+            return self._plain_capabilities()
         of_mode = api.struct("VkSurfacePresentModeEXT", presentMode=PRESENT_MODE_VALUES[mode])
         info = api.struct("VkPhysicalDeviceSurfaceInfo2KHR", pNext=of_mode, surface=self.surface)
         full = api.struct("VkSurfaceCapabilities2KHR")

@@ -277,6 +277,7 @@ def test_fifty_present_mode_changes_leave_nothing_behind(open_sink: OpenSink, x_
         sink.rebuild(SinkRequest(mode, 4 + turn % 3))
         assert sink.info.present_mode_granted == mode
         assert sink.info.rebuild_ms is not None
+        assert sink.info.rebuilds == turn + 1
         assert len(show(sink, 2)) == 2
         assert time.monotonic_ns() - started_ns < 5 * SECOND_NS  # a hang, not a slow machine
         if turn % 12 == 3:  # the same mode and image count again
@@ -296,7 +297,7 @@ def test_a_mode_that_the_swapchain_lists_as_live_is_changed_to_between_two_frame
         assert (sink.info.present_mode_granted, sink.info.grant_reason) == (name, "")
         assert len(show(sink, 3, first_id=3 * turn)) == 3
     assert sink._swapchain is swapchain
-    assert sink.info.rebuild_ms is None
+    assert (sink.info.rebuild_ms, sink.info.rebuilds) == (None, 0)
 
 
 def test_a_mode_that_needs_more_images_than_there_are_is_not_live_and_takes_a_rebuild(

@@ -51,8 +51,9 @@ OF_BUILDING: Final = (
     "vkDeviceWaitIdle", "vkEnumerateDeviceExtensionProperties", "vkEnumerateInstanceExtensionProperties",
     "vkEnumerateInstanceLayerProperties", "vkEnumeratePhysicalDevices", "vkGetCalibratedTimestampsEXT",
     "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT", "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
-    "vkGetPhysicalDeviceSurfaceFormatsKHR", "vkGetPhysicalDeviceSurfacePresentModesKHR",
-    "vkGetPhysicalDeviceSurfaceSupportKHR", "vkGetSwapchainImagesKHR", "vkMapMemory",
+    "vkGetPhysicalDeviceSurfaceCapabilitiesKHR", "vkGetPhysicalDeviceSurfaceFormatsKHR",
+    "vkGetPhysicalDeviceSurfacePresentModesKHR", "vkGetPhysicalDeviceSurfaceSupportKHR", "vkGetSwapchainImagesKHR",
+    "vkMapMemory",
 )  # fmt: skip
 SURFACES: Final[dict[str, SurfaceSpec]] = {"headless": HeadlessSpec(64, 48), "x11": X11Spec(None, 64, 48)}
 OF_SURFACES: Final = {"headless": "vkCreateHeadlessSurfaceEXT", "x11": "vkCreateXcbSurfaceKHR"}
@@ -62,6 +63,7 @@ CODES: Final[dict[int, tuple[str, ...]]] = {
     DEVICE_LOST: LOSES_DEVICE,
     SURFACE_LOST: (
         "vkAcquireNextImageKHR", "vkCreateSwapchainKHR", "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
+        "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
         "vkGetPhysicalDeviceSurfaceFormatsKHR", "vkGetPhysicalDeviceSurfacePresentModesKHR",
         "vkGetPhysicalDeviceSurfaceSupportKHR", "vkQueuePresentKHR",
     ),

@@ -13,6 +13,7 @@ from app.engine.vulkan.refresh_estimate import (
     RefreshEstimate,
     estimate_refresh,
     has_moved,
+    is_steady,
     refresh_hz,
 )
 
@@ -117,8 +118,13 @@ def test_no_list_of_stamps_is_refused(stamps: list[int]) -> None:
     assert estimate is None or estimate.period_ns > 0
 
 
-def test_a_rate_has_moved_when_it_differs_by_more_than_a_part_in_a_thousand() -> None:
-    assert has_moved(None, 60.0)
-    assert has_moved(60.0, 60.07)
-    assert not has_moved(60.0, 60.05)
-    assert refresh_hz(RefreshEstimate(16_666_666.7, 0, 30, 0.0)) == pytest.approx(60)
+def test_a_rate_has_moved_when_it_differs_by_more_than_a_part_in_a_thousand_or_than_it_wobbles() -> None:
+    steady, unsteady = (RefreshEstimate(1e9 / 60, 0, 30, spread_ns) for spread_ns in (100_000, 1_000_000))
+    assert refresh_hz(steady) == pytest.approx(60)
+    assert is_steady(steady)
+    assert not is_steady(unsteady)
+    assert has_moved(None, steady)
+    assert has_moved(60.07, steady)
+    assert not has_moved(60.05, steady)
+    assert not has_moved(61.0, unsteady)
+    assert has_moved(64.0, unsteady)
