@@ -99,7 +99,7 @@ def source_statistics(data: RunData, source: RunSource) -> dict[str, Measured]:
     return {
         **frame_statistics(source.measured, source.nominal_ms),
         **_band_statistics(data, source),
-        **_decimation(source.frames),
+        **decimation_statistics(source.frames),
     }
 
 
@@ -112,6 +112,18 @@ def source_loss_statistics(source: RunSource) -> dict[str, Measured]:
     settled = sum(counts.values())
     lost: dict[str, Measured] = {f"loss.{fate.label}": Value(counts[fate]) for fate in LOSS_CLASSES}
     return lost | {"loss_ratio": single(lost_of_settled(counts), settled, metric("loss_ratio").missing)}
+
+
+def decimation_statistics(frames: FrameArray) -> dict[str, Measured]:
+    """Return how many frames each governor had left out, and how many pictures were made up in their place."""
+    if not len(frames):
+        ids = [f"decimated.{governor.label}" for governor in Governor if governor] + ["made_up_pictures"]
+        return {metric_id: Missing(metric(metric_id).missing) for metric_id in ids}
+    counts = decimated_by_governor(frames)
+    return {
+        **{f"decimated.{governor.label}": Value(counts[governor]) for governor in Governor if governor},
+        "made_up_pictures": Value(made_up_pictures(frames)),
+    }
 
 
 def measured_encodes(data: RunData, source: RunSource) -> EncodeArray:
@@ -136,14 +148,3 @@ def _band_statistics(data: RunData, source: RunSource) -> dict[str, Measured]:
     bands = interval_bands(display_intervals(source.measured).interval_ms, source.nominal_ms, data.config.alerts)
     ids = {name: f"interval_band_ratio.{name}" for name in ("low", "middle", "high")}
     return {row: single(getattr(bands, name), bands.n, metric(row).missing) for name, row in ids.items()}
-
-
-def _decimation(frames: FrameArray) -> dict[str, Measured]:
-    if not len(frames):
-        ids = [f"decimated.{governor.label}" for governor in Governor if governor] + ["made_up_pictures"]
-        return {metric_id: Missing(metric(metric_id).missing) for metric_id in ids}
-    counts = decimated_by_governor(frames)
-    return {
-        **{f"decimated.{governor.label}": Value(counts[governor]) for governor in Governor if governor},
-        "made_up_pictures": Value(made_up_pictures(frames)),
-    }

@@ -11,7 +11,13 @@ from app.analysis.bandwidth import upload_bandwidth
 from app.analysis.encoding import encode_statistics
 from app.analysis.loss import loss_ratio
 from app.analysis.run_data import RunData, TelemetryTable
-from app.analysis.run_sources import measured_encodes, run_source, source_count, source_statistics
+from app.analysis.run_sources import (
+    decimation_statistics,
+    measured_encodes,
+    run_source,
+    source_count,
+    source_statistics,
+)
 from app.analysis.self_cost import clock_fit, engine_cost, telemetry_cost_ratio
 from app.analysis.summary import Measured, Missing, Value, single, summarise
 from app.core.metrics import METRICS, MetricGroup, metric
@@ -28,6 +34,7 @@ def summarise_run(data: RunData) -> dict[str, Measured]:
         **source_statistics(data, first),
         **_upload_of_all(data),
         **_loss_statistics(data),
+        **decimation_statistics(data.frames),
         **encode_statistics(measured_encodes(data, first), data.encodes),
         **engine_cost(data.statuses),
         **clock_fit(data.statuses),

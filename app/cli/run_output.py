@@ -16,7 +16,8 @@ from app.analysis.run_data import RunData
 from app.config.atomic_file import write_atomically
 from app.core.errors import RecordingError
 from app.export.report import write_report
-from app.export.run_result import build_run_result, result_json, result_rows
+from app.export.result_rows import result_rows
+from app.export.run_result import build_run_result, result_json
 
 STANDARD_OUTPUT: Final = "-"
 PIPE_WIDTH: Final = 160
@@ -99,7 +100,9 @@ def print_result(result: Mapping[str, Any]) -> None:
 def _title(result: Mapping[str, Any]) -> str:
     sink = result["sink"]
     granted = f"{sink['present_mode_granted']} × {sink['image_count']} images"
-    return f"{result['source']['text']} → {sink['kind']}, {granted}, {result['duration_s']:.1f} s"
+    more = len(result["sources"]) - 1
+    source = result["source"]["text"] + (f" and {more} more (metrics of the first, counts of all)" if more else "")
+    return f"{source} → {sink['kind']}, {granted}, {result['duration_s']:.1f} s"
 
 
 def _fault(path: Path) -> str:

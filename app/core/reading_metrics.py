@@ -351,7 +351,7 @@ _ENCODE: Final = (
     ),
     Metric(
         "encoder_skipped_ratio",
-        "Skipped by the encoder",
+        "Share skipped by the encoder",
         "%",
         "Frames skipped ÷ frames offered to the encode branch.",
         SINGLE,

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from app.analysis.array_types import FloatArray, IndexArray, Int64Array
+from app.analysis.array_types import FloatArray, Int64Array
 from app.analysis.bandwidth import upload_bandwidth
+from app.analysis.encoding import encode_ms
 from app.analysis.frame_intervals import IntervalSeries, display_intervals, displayed_rows
 from app.analysis.jitter import rolling_sd_ms
 from app.analysis.latency import source_to_display_ms, stage_ms
 from app.analysis.loss import cadence
 from app.analysis.run_data import RunData, TelemetryTable
-from app.analysis.run_statistics import measured_frames, of_one_device, run_nominal_ms
+from app.analysis.run_sources import RunSource, run_source
+from app.analysis.run_statistics import of_one_device
 from app.core.clock import NO_STAMP_NS, NS_PER_S
+from app.core.encode_records import EncodeFate
+from app.core.metric import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from app.core.metrics import METRICS, metric
+from app.core.records import FrameArray
 from app.core.vocabulary import LOSS_CLASSES
 from app.export.decimation import decimate_parts, thin_marks
 from app.export.metric_sources import SIMULATED_PROVIDER
@@ -43,8 +48,19 @@ _MARKERS: Final = {
     "cross": "x",
     "plus": "+",
 }
+_LEGEND_COLUMNS: Final = 4
 _JITTER_WINDOW_NS: Final = NS_PER_S
 _MOST_CHANGES_NAMED: Final = 8
+
+_GOVERNOR_LOOKS: Final = {
+    "thermal": (VERMILLION, "^"),
+    "compensation": (BLUE, "v"),
+    "bandwidth": (ORANGE, "s"),
+    "iframe": (PURPLE, "D"),
+    "recapture": (GREEN, "X"),
+    "latency": (GREY, "P"),
+}
+"""Colour and mark of each governor's decisions; another one's are grey circles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,46 +76,57 @@ class ReportFigure:
 
 def report_figures(data: RunData) -> tuple[ReportFigure, ...]:
     """Return every figure of the report in its order."""
-    draw: tuple[Callable[[RunData], ReportFigure], ...] = (
-        interval_figure,
-        histogram_figure,
-        latency_figure,
-        jitter_figure,
-        bandwidth_figure,
-        thermal_figure,
-        cadence_figure,
-    )
+    source = run_source(data)
     with style():
-        return tuple(each(data) for each in draw)
+        return (
+            interval_figure(data, source),
+            histogram_figure(source),
+            latency_figure(data, source),
+            jitter_figure(data, source),
+            bandwidth_figure(data),
+            thermal_figure(data),
+            cadence_figure(source),
+        )
 
 
-def interval_figure(data: RunData) -> ReportFigure:
-    """Frame interval over time, with the nominal line, losses by class, configuration changes, warm-up and gaps."""
-    shown = display_intervals(data.frames)
-    losses = _losses(data)
-    caption = "Display interval of every frame, least and greatest of each pixel column; gaps are segment borders." + (
-        " Lost frames are marked below by class, at their arrival." if losses else ""
+def source_figures(data: RunData, source: RunSource) -> tuple[ReportFigure, ...]:
+    """Return the figures of one of several sources, the first of which has those of `report_figures`."""
+    if source.index == 0:
+        return ()
+    with style():
+        return (interval_figure(data, source), latency_figure(data, source))
+
+
+def interval_figure(data: RunData, source: RunSource) -> ReportFigure:
+    """Frame interval over time, with the nominal line, losses by class, changes and decisions, warm-up and gaps."""
+    shown = display_intervals(source.frames)
+    losses, decisions = _losses(data, source.frames), _decisions(data)
+    caption = (
+        "Display interval of every picture, least and greatest of each pixel column; gaps are segment borders."
+        + (" Marks at the top are decisions of governors." if decisions else "")
+        + (" Lost frames are marked below by class, at their arrival." if losses else "")
     )
-    blank = ReportFigure("interval", "Frame interval", caption)
+    blank = ReportFigure(_name("interval", source), "Frame interval", caption)
     if not len(shown.rows) and not losses:
         return _missing(blank, "no two frames were displayed one after the other, and none was lost")
     heights_in = (2.2, 0.1 + 0.22 * len(losses)) if losses else (2.2,)
-    figure, axes = make_figure(heights_in)
+    figure, axes = make_figure(heights_in, legend_rows=1 + len(decisions) // _LEGEND_COLUMNS)
     _curve(axes[0], data, shown, shown.interval_ms, "display_interval_ms")
-    _nominal_line(axes[0], data)
     _from_zero(axes[0])
+    _mark_decisions(axes[0], decisions)
+    _nominal_line(axes[0], source)
     if losses:
         _loss_rows(axes[1], losses)
     for each in axes:
-        _shade_warmup(each, data)
+        _shade_warmup(each, data, source)
         _mark_changes(each, data, named=each is axes[0])
     _finish_time(axes, data, "ms")
-    return _drawn(blank, svg_text(figure, "interval", f"{caption} {_interval_words(shown)}"))
+    return _drawn(blank, svg_text(figure, blank.name, f"{caption} {_interval_words(shown)}"))
 
 
-def histogram_figure(data: RunData) -> ReportFigure:
+def histogram_figure(source: RunSource) -> ReportFigure:
     """How often each interval occurred, on a logarithmic scale, so that a single spike is visible."""
-    interval_ms = display_intervals(measured_frames(data)).interval_ms
+    interval_ms = display_intervals(source.measured).interval_ms
     blank = ReportFigure(
         "histogram",
         "Interval histogram",
@@ -118,36 +145,36 @@ def histogram_figure(data: RunData) -> ReportFigure:
     axes.set_ylim(bottom=0.7)
     axes.minorticks_off()
     axes.set_xlim(0, top_ms)
-    _nominal_line(axes, data, vertical=True)
+    _nominal_line(axes, source, vertical=True)
     axes.set(xlabel="display interval, ms", ylabel="intervals")
     return ReportFigure("histogram", blank.title, caption, svg_text(figure, "histogram", caption))
 
 
-def latency_figure(data: RunData) -> ReportFigure:
+def latency_figure(data: RunData, source: RunSource) -> ReportFigure:
     """Latency by stage as bands over time, with the greatest source-to-display time of each column as a line."""
-    rows = displayed_rows(data.frames)
-    rows = rows[data.frames["arrive_ns"][rows] != NO_STAMP_NS]
+    frames = source.frames[displayed_rows(source.frames)]
+    frames = frames[frames["arrive_ns"] != NO_STAMP_NS]
     blank = ReportFigure(
-        "latency",
+        _name("latency", source),
         "Latency by stage",
         "Mean of each stage per column, stacked: their height is the mean source-to-display time. Hatched bands are "
         "waiting, plain ones working. The line is the greatest latency of the column.",
     )
-    if len(rows) < 2:
-        return _missing(blank, f"needs two displayed frames with an arrival, there are {len(rows)}")
+    if len(frames) < 2:
+        return _missing(blank, f"needs two displayed frames with an arrival, there are {len(frames)}")
     figure, (axes,) = make_figure((2.8,), legend_rows=2)
-    _stage_bands(axes, data, rows)
-    _shade_warmup(axes, data)
+    _stage_bands(axes, data, frames)
+    _shade_warmup(axes, data, source)
     _mark_changes(axes, data, named=False)
     _finish_time([axes], data, "ms")
     _from_zero(axes)
     _legend(axes, columns=5)
-    return _drawn(blank, svg_text(figure, "latency", blank.caption))
+    return _drawn(blank, svg_text(figure, blank.name, blank.caption))
 
 
-def jitter_figure(data: RunData) -> ReportFigure:
+def jitter_figure(data: RunData, source: RunSource) -> ReportFigure:
     """Standard deviation of the display interval over the second before."""
-    shown = display_intervals(data.frames)
+    shown = display_intervals(source.frames)
     blank = ReportFigure(
         "jitter", "Jitter", "Standard deviation (N−1) of the display intervals of the second before each frame."
     )
@@ -156,7 +183,7 @@ def jitter_figure(data: RunData) -> ReportFigure:
         return _missing(blank, "needs two display intervals within a second")
     figure, (axes,) = make_figure((1.3,), legend_rows=0)
     _curve(axes, data, shown, deviation_ms, "jitter_sd_ms")
-    _shade_warmup(axes, data)
+    _shade_warmup(axes, data, source)
     _mark_changes(axes, data, named=False)
     _from_zero(axes, least_top=0.1)  # below that the curve would show nothing but the rounding of the stamps
     _finish_time([axes], data, "ms")
@@ -206,11 +233,11 @@ def thermal_figure(data: RunData) -> ReportFigure:
     return ReportFigure("thermal", blank.title, caption, svg_text(figure, "thermal", caption))
 
 
-def cadence_figure(data: RunData) -> ReportFigure:
-    """For how many refreshes the displayed frames stayed."""
-    counts = cadence(measured_frames(data))
+def cadence_figure(source: RunSource) -> ReportFigure:
+    """For how many refreshes the pictures stayed."""
+    counts = cadence(source.measured)
     blank = ReportFigure(
-        "cadence", "Cadence", "Frames after the warm-up by the number of refreshes each stayed on the screen."
+        "cadence", "Cadence", "Pictures after the warm-up by the number of refreshes each stayed on the screen."
     )
     if not counts:
         return _missing(blank, metric("display_refreshes").missing)
@@ -223,8 +250,45 @@ def cadence_figure(data: RunData) -> ReportFigure:
     axes.invert_yaxis()
     axes.set_xlim(0, max(kept.values()) * 1.18)
     axes.grid(False, axis="y")
-    axes.set_xlabel("frames")
+    axes.set_xlabel("pictures")
     return _drawn(blank, svg_text(figure, "cadence", blank.caption))
+
+
+def encoder_figures(data: RunData) -> tuple[ReportFigure, ...]:
+    """Return the figures of the encode branch; none without one."""
+    if not len(data.encodes):
+        return ()
+    with style():
+        return (encode_figure(data),)
+
+
+def encode_figure(data: RunData) -> ReportFigure:
+    """Time of each frame in the encode branch, with the frames that it skipped or lost."""
+    rows = data.encodes[np.argsort(data.encodes["encode_in_ns"], kind="stable")]
+    took_ms = encode_ms(rows)
+    known = ~np.isnan(took_ms)
+    blank = ReportFigure(
+        "encode",
+        "Encode time",
+        "From each frame's offer to its packet, at its offer; frames that were skipped or lost are marked at the top.",
+    )
+    if np.count_nonzero(known) < 2:
+        return _missing(blank, f"needs two packets, there are {np.count_nonzero(known)}")
+    figure, (axes,) = make_figure((1.5,))
+    segments = rows["segment"][known].astype(np.intp)
+    curve = decimate_parts(_seconds(data, rows["encode_in_ns"][known]), took_ms[known], segments, COLUMNS)
+    _line(axes, *curve, "encode_ms")
+    _from_zero(axes)
+    for fate, metric_id in ((EncodeFate.SKIPPED, "encoder_skipped"), (EncodeFate.LOST, "encoder_lost")):
+        _mark_at_top(axes, _seconds(data, rows["encode_in_ns"][rows["fate"] == fate]), *_look(metric_id))
+    _finish_time([axes], data, "ms")
+    _legend(axes)
+    return _drawn(blank, svg_text(figure, "encode", blank.caption))
+
+
+def _name(kind: str, source: RunSource) -> str:
+    """Return the name of a figure, unique in the page."""
+    return f"{kind}-{source.index + 1}" if source.index else kind
 
 
 def _drawn(blank: ReportFigure, svg: str) -> ReportFigure:
@@ -253,16 +317,22 @@ def _curve(axes: Axes, data: RunData, series: IntervalSeries, values: FloatArray
     _line(axes, *decimate_parts(x, values[known], series.segment[known], COLUMNS), metric_id)
 
 
-def _nominal_line(axes: Axes, data: RunData, *, vertical: bool = False) -> None:
-    nominal_ms = run_nominal_ms(data)
-    if np.isnan(nominal_ms):
-        return
-    draw = axes.axvline if vertical else axes.axhline
-    draw(nominal_ms, color=INK, linewidth=0.9, linestyle=(0, (6, 3)), zorder=1.5, label=f"nominal {nominal_ms:.2f} ms")
+def _nominal_line(axes: Axes, source: RunSource, *, vertical: bool = False) -> None:
+    nominal_ms = source.nominal_ms
+    if not np.isnan(nominal_ms):
+        draw = axes.axvline if vertical else axes.axhline
+        draw(
+            nominal_ms,
+            color=INK,
+            linewidth=0.9,
+            linestyle=(0, (6, 3)),
+            zorder=1.5,
+            label=f"nominal {nominal_ms:.2f} ms",
+        )
     _legend(axes)
 
 
-def _legend(axes: Axes, columns: int = 4) -> None:
+def _legend(axes: Axes, columns: int = _LEGEND_COLUMNS) -> None:
     """Above the axes at the right, where no curve can hide it."""
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
 
@@ -272,9 +342,40 @@ def _from_zero(axes: Axes, least_top: float = 1e-6) -> None:
     axes.set_ylim(0, max(float(axes.dataLim.y1) * 1.15, least_top))
 
 
-def _losses(data: RunData) -> dict[str, FloatArray]:
+def _decisions(data: RunData) -> dict[str, FloatArray]:
+    """Return governor → times of its decisions in s since the start, for the governors that decided something."""
+    names = dict.fromkeys(decision.governor for decision in data.decisions)
+    at_ns = {name: [each.at_ns for each in data.decisions if each.governor == name] for name in names}
+    return {name: np.sort(_seconds(data, np.array(times, np.int64))) for name, times in at_ns.items()}
+
+
+def _mark_decisions(axes: Axes, decisions: dict[str, FloatArray]) -> None:
+    for name, seconds in decisions.items():
+        colour, mark = _GOVERNOR_LOOKS.get(name, (GREY, "o"))
+        for at_s in thin_marks(seconds, COLUMNS // 4):
+            axes.axvline(float(at_s), color=colour, linewidth=0.8, alpha=0.6, zorder=1.2)
+        _mark_at_top(axes, seconds, f"{name} ({len(seconds)})", colour, mark)
+
+
+def _mark_at_top(axes: Axes, seconds: FloatArray, label: str, colour: str, mark: str) -> None:
+    """Draw marks along the upper edge, wherever the curve is; nothing where there are none."""
+    if not len(seconds):
+        return
+    marks = thin_marks(seconds, COLUMNS // 2)
+    heights = np.full(len(marks), 0.96)
+    axes.plot(
+        marks, heights, mark, color=colour, markersize=6, linestyle="", label=label, clip_on=False,
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+
+
+def _look(metric_id: str) -> tuple[str, str, str]:
+    row = metric(metric_id)
+    return row.title.lower(), row.colour, _MARKERS[row.marker]
+
+
+def _losses(data: RunData, frames: FrameArray) -> dict[str, FloatArray]:
     """Return loss class → times of its frames in s since the start, for the classes that occurred."""
-    frames = data.frames
     at_ns = np.where(frames["arrive_ns"] != NO_STAMP_NS, frames["arrive_ns"], frames["due_ns"])
     found = {
         fate.label: np.sort(_seconds(data, at_ns[(frames["fate"] == fate) & (at_ns != NO_STAMP_NS)]))
@@ -296,12 +397,11 @@ def _loss_rows(axes: Axes, losses: dict[str, FloatArray]) -> None:
     axes.grid(False, axis="y")
 
 
-def _shade_warmup(axes: Axes, data: RunData) -> None:
+def _shade_warmup(axes: Axes, data: RunData, source: RunSource) -> None:
     if data.warmup_s <= 0:
         return
-    start_ns = data.segments[0].t0_ns if data.segments else data.started_ns
-    start_s = (start_ns - data.started_ns) / NS_PER_S
-    axes.axvspan(start_s, start_s + data.warmup_s, color=FAINT, alpha=0.35, linewidth=0, zorder=0)
+    end_s = (source.warm_ns - data.started_ns) / NS_PER_S
+    axes.axvspan(end_s - data.warmup_s, end_s, color=FAINT, alpha=0.35, linewidth=0, zorder=0)
 
 
 def _mark_changes(axes: Axes, data: RunData, *, named: bool) -> None:
@@ -341,8 +441,7 @@ def _finish_time(axes: Iterable[Axes], data: RunData, unit: str = "") -> None:
         listed[0].set_ylabel(unit)
 
 
-def _stage_bands(axes: Axes, data: RunData, rows: IndexArray) -> None:
-    frames = data.frames[rows]
+def _stage_bands(axes: Axes, data: RunData, frames: FrameArray) -> None:
     columns = max(1, min(BANDS, len(frames) // _FRAMES_A_BAND))
     edges = np.linspace(0, max(data.duration_s, 1e-3), columns + 1)
     column = np.clip(np.searchsorted(edges, _seconds(data, frames["displayed_ns"])) - 1, 0, columns - 1)

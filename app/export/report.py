@@ -14,12 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from app.analysis.run_data import RunData
-from app.analysis.run_statistics import measured_frames, summarise_run
+from app.analysis.run_sources import run_source, source_count
+from app.analysis.run_statistics import summarise_run
 from app.config.atomic_file import write_atomically
 from app.config.veoconfig import config_to_object
-from app.export import report_tables
-from app.export.figures import report_figures
-from app.export.metric_sources import display_time_label, display_time_sources, metric_sources, simulated_metrics
+from app.export import report_sections, report_tables
+from app.export.display_truth import display_quality, display_time_label
+from app.export.figures import ReportFigure, report_figures
+from app.export.metric_sources import metric_sources, simulated_metrics
 from app.export.reproduction import run_command
 from app.export.run_warnings import run_advice, run_warnings
 
@@ -44,29 +46,40 @@ def report_html(data: RunData) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["inline"] = _inline
     return environment.get_template(_TEMPLATE).render(_context(data)) + "\n"
+
+
+def _inline(figure: ReportFigure) -> Markup:
+    return Markup(figure.svg)  # noqa: S704 - our own SVG; texts in it are escaped by matplotlib
 
 
 def _context(data: RunData) -> dict[str, Any]:
     measured, sources, simulated = summarise_run(data), metric_sources(data), simulated_metrics(data)
+    first = run_source(data)
     return {
-        "heading": data.source_text or "unknown source",
+        "heading": " + ".join((data.source_text or "unknown source", *data.more_source_texts)),
+        "source_count": source_count(data),
         "sink_text": data.sink_text or "unknown sink",
         "started": data.started_at.replace("T", " ") or "unknown",
         "duration": f"{data.duration_s:.1f} s",
         "warmup": f"{data.warmup_s:g} s",
-        "measured_count": len(measured_frames(data)),
+        "measured_count": len(first.measured),
         "tool_version": data.tool_version,
         "badges": _badges(data, simulated),
         "headlines": report_tables.headlines(measured, sources),
         "warnings": run_warnings(data),
         "advice": run_advice(data),
-        "figures": [(figure, Markup(figure.svg)) for figure in report_figures(data)],  # noqa: S704 - our own SVG; texts in it are escaped by matplotlib
+        "figures": report_figures(data),
+        "source_sections": report_sections.source_sections(data),
+        "display": report_sections.display_section(data),
+        "governors": report_sections.governor_section(data),
+        "encoder": report_sections.encoder_section(data, measured, sources),
         "stages": report_tables.stage_table(measured, sources),
         "losses": report_tables.loss_table(data),
         "loss_sentence": report_tables.loss_sentence(measured["loss_ratio"]),
         "repeated": data.counters.repeated,
-        "law": report_tables.law_sentence(data),
+        "law": report_tables.law_sentence(first),
         "tables": report_tables.metric_tables(measured, sources, simulated),
         "statistics": report_tables.STATISTICS,
         "differences": report_tables.option_differences(data),
@@ -75,7 +88,7 @@ def _context(data: RunData) -> dict[str, Any]:
         "changes": report_tables.change_lines(data),
         "events": report_tables.event_lines(data),
         "facts": {
-            "Source": report_tables.source_facts(data),
+            "Source": report_tables.source_facts_of(first),
             "Sink": report_tables.sink_facts(data, display_time_label(data)),
             "Machine": report_tables.machine_facts(data),
         },
@@ -86,8 +99,9 @@ def _context(data: RunData) -> dict[str, Any]:
 
 def _badges(data: RunData, simulated: frozenset[str]) -> list[tuple[str, str]]:
     """Return (kind, text) of the labels beside the heading; kind `warn` is for what is not what it seems."""
-    truth = all(source.is_display_truth for source in display_time_sources(data))
-    badges = [("plain" if truth else "warn", f"display time: {display_time_label(data)}")]
+    quality = display_quality(data)
+    kind = "warn" if quality == "bound" else "plain"
+    badges = [(kind, f"display time: {display_time_label(data)} ({quality})")]
     if simulated:
         badges.append(("warn", "SIMULATED GPU"))
     if data.sink and data.sink.device_is_software:

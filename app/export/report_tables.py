@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from app.analysis.littles_law import check_littles_law
-from app.analysis.run_data import RunData
-from app.analysis.run_statistics import measured_frames
+from app.analysis.loss import decimated_by_governor, made_up_pictures
+from app.analysis.run_data import RunData, SegmentSpan
+from app.analysis.run_sources import RunSource, source_count
 from app.analysis.self_cost import call_costs, telemetry_cost_ratio
 from app.analysis.summary import Measured, Missing, Summary, Value
 from app.config.options import OPTIONS, option
 from app.core.clock import NS_PER_S
 from app.core.metrics import METRICS, STAGES, MetricGroup, metric, number_text, value_text
-from app.core.vocabulary import LOSS_CLASSES
+from app.core.vocabulary import LOSS_CLASSES, Fate
 from app.export.reproduction import differences_from_default, setting_text
 
 STATISTICS: Final = ("mean", "sd", "p50", "p95", "p99", "p999", "max")
@@ -78,13 +79,14 @@ class MetricTable:
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """Frames of one fate: how many, and their share of those produced."""
+    """Frames of one fate: how many, and their share of those produced. `is_part`: contained in the row above."""
 
     title: str
     count: str
     share: str
     definition: str
     colour: str = ""
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,24 @@ def headlines(measured: Mapping[str, Measured], sources: Mapping[str, str]) -> l
     ]
 
 
+def metric_rows(
+    ids: Iterable[str], measured: Mapping[str, Measured], sources: Mapping[str, str], simulated: frozenset[str]
+) -> MetricTable:
+    """Return the table of these metrics: those measured as rows, the others gathered by reason."""
+    rows = [_metric_row(metric_id, measured[metric_id], sources, simulated) for metric_id in ids]
+    return MetricTable([row for row in rows if not row.reason], _gathered_by_reason(rows))
+
+
 def metric_tables(
     measured: Mapping[str, Measured], sources: Mapping[str, str], simulated: frozenset[str]
 ) -> dict[str, MetricTable]:
-    """Return group → table for every group but stages and losses, which have tables of their own."""
-    tables = {}
-    for group in _TABLED_GROUPS:
-        rows = [
-            _metric_row(row.id, measured[row.id], sources, simulated) for row in METRICS.values() if row.group is group
-        ]
-        tables[group.value] = MetricTable([row for row in rows if not row.reason], _gathered_by_reason(rows))
-    return tables
+    """Return group → table for every group but those with sections of their own: stages, losses, encoder."""
+    return {group.value: metric_rows(ids_of(group), measured, sources, simulated) for group in _TABLED_GROUPS}
+
+
+def ids_of(group: MetricGroup) -> list[str]:
+    """Return the metrics of a group."""
+    return [row.id for row in METRICS.values() if row.group is group]
 
 
 def stage_table(measured: Mapping[str, Measured], sources: Mapping[str, str]) -> list[MetricRow]:
@@ -139,12 +148,26 @@ def loss_table(data: RunData) -> list[LossRow]:
     for fate, count in lost:
         row = metric(f"loss.{fate.label}")
         rows.append(LossRow(row.title, str(count), share(count), row.definition, row.colour))
+        if fate is Fate.DECIMATED:
+            parts = _parts_of_decimated(data)
+            rows += [replace(part, share=share(int(part.count))) for part in parts]
     rows.append(
         LossRow("In flight", str(counters.in_flight), share(counters.in_flight), "Fate open when the run ended.")
     )
     total = counters.displayed + counters.in_flight + sum(count for _, count in lost)
     rows.append(LossRow("Produced", str(counters.produced), share(total), "Frames that the source delivered or owed."))
     return rows
+
+
+def _parts_of_decimated(data: RunData) -> Iterator[LossRow]:
+    """Yield what the decimated frames are made of, by record; nothing where there are none."""
+    counts = decimated_by_governor(data.frames)
+    if not sum(counts.values()):
+        return
+    parts = {f"decimated.{governor.label}": count for governor, count in counts.items() if governor}
+    for metric_id, count in {**parts, "made_up_pictures": made_up_pictures(data.frames)}.items():
+        row = metric(metric_id)
+        yield LossRow(row.title, str(count), "", row.definition, is_part=True)
 
 
 def loss_sentence(lost: Measured) -> str:
@@ -169,7 +192,7 @@ def change_lines(data: RunData) -> list[tuple[str, str]]:
     """Return (time, what changed) of every configuration change during the run."""
     return [
         (
-            _time(data, change.applied_ns),
+            time_text(data, change.applied_ns),
             "; ".join(
                 f"{key}: {setting_text(old)} → {setting_text(new)} ({change.effects.get(key, 'effect unknown')})"
                 for key, (old, new) in change.changes.items()
@@ -183,18 +206,22 @@ def change_lines(data: RunData) -> list[tuple[str, str]]:
 def event_lines(data: RunData) -> list[tuple[str, str, str]]:
     """Return (time, severity, text) of the engine's events and of the ends of segments, in order of time."""
     lines = [(event.at_ns, event.severity, event.text) for event in data.events]
+    several = source_count(data) > 1
     lines += [
-        (span.ended_ns, "info", f"segment {span.segment} ended: {span.reason_ended or 'no reason recorded'}")
-        for span in data.segments
-        if span.ended_ns is not None
+        (span.ended_ns, "info", _segment_end(span, several)) for span in data.segments if span.ended_ns is not None
     ]
-    return [(_time(data, at_ns), severity, text) for at_ns, severity, text in sorted(lines)]
+    return [(time_text(data, at_ns), severity, text) for at_ns, severity, text in sorted(lines)]
 
 
-def source_facts(data: RunData) -> dict[str, str]:
-    """Return what the source was."""
-    facts = {"as requested": data.source_text or "unknown"}
-    return facts | (_facts(asdict(data.source)) if data.source else {"opened": "no"})
+def _segment_end(span: SegmentSpan, several: bool) -> str:
+    whose = f" of source {span.source_index + 1}" if several else ""
+    return f"segment {span.segment}{whose} ended: {span.reason_ended or 'no reason recorded'}"
+
+
+def source_facts_of(source: RunSource) -> dict[str, str]:
+    """Return what a source was."""
+    facts = {"as requested": source.text or "unknown"}
+    return facts | (_facts(asdict(source.info)) if source.info else {"opened": "no"})
 
 
 def sink_facts(data: RunData, display_time: str) -> dict[str, str]:
@@ -224,9 +251,9 @@ def own_cost(data: RunData) -> list[tuple[str, str]]:
     return [("engine, greatest resident memory", f"{resident / 1e6:.0f} MB"), *lines] if resident else lines
 
 
-def law_sentence(data: RunData) -> str:
-    """Return what Little's law says of the run's own numbers."""
-    law = check_littles_law(measured_frames(data))
+def law_sentence(source: RunSource) -> str:
+    """Return what Little's law says of a source's own numbers."""
+    law = check_littles_law(source.measured)
     if isinstance(law, Missing):
         return f"Little's law was not checked: {law.reason}."
     verdict = "holds" if law.holds else "does not hold"
@@ -310,5 +337,6 @@ def _fact_lines(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key.replace("_", " "), str(value)
 
 
-def _time(data: RunData, at_ns: int) -> str:
+def time_text(data: RunData, at_ns: int) -> str:
+    """Return a time as seconds since the start."""
     return f"{(at_ns - data.started_ns) / NS_PER_S:.2f} s"

@@ -1,8 +1,13 @@
-"""The result of a run as JSON (`veotuner-run/1`), and as rows of text for a terminal.
+"""The result of a run as JSON (`veotuner-run/1`).
 
 The object holds JSON values only, no NaN, and the same run gives the same bytes. A metric is an object of statistics
 (`n, mean, sd, p50, p95, p99, max`), `{"value": …}`, or `{"missing": reason}`. Of a summary with too few samples for a
 percentile that percentile is null, and `missing_statistics` says why. Values are in the unit of the metric's id.
+
+Statistics never mix two sources. Of a run with several, `source`, `metrics`, `cadence` and `littles_law` are of the
+first one; `sources` has each with its own; `frames`, `records`, the `loss.…`, `decimated.…` metrics and the upload
+bandwidth are of all together. The counts of one source are by record, of the frames whose fate is known; in flight is
+known of all together only.
 """
 
 from __future__ import annotations
@@ -11,51 +16,42 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from app.analysis.littles_law import check_littles_law
-from app.analysis.loss import cadence, late_shown, unaccounted
+from app.analysis.loss import late_shown, unaccounted
 from app.analysis.run_data import RunData
-from app.analysis.run_statistics import measured_frames, summarise_run
+from app.analysis.run_sources import run_source, run_sources
+from app.analysis.run_statistics import summarise_run
 from app.analysis.self_cost import call_costs, telemetry_cost_ratio
-from app.analysis.summary import Measured, Missing, Value
+from app.analysis.summary import Measured
 from app.config.veoconfig import config_to_object
-from app.core.clock import NS_PER_S
-from app.core.metrics import METRICS, MetricGroup, metric, number_text, value_text
+from app.core.metrics import METRICS, MetricGroup
 from app.core.vocabulary import LOSS_CLASSES
-from app.export.metric_sources import display_time_label, metric_sources
+from app.export.display_truth import display_time_label
+from app.export.measured_json import measured_object, measured_objects, sample_counts
+from app.export.metric_sources import metric_sources
+from app.export.result_blocks import (
+    cadence_block,
+    command_buffers_block,
+    display_time_block,
+    encoder_block,
+    governors_block,
+    littles_law_block,
+    since_start_s,
+    sources_block,
+)
 from app.export.run_warnings import run_advice, run_warnings
 
 RUN_SCHEMA: Final = "veotuner-run/1"
 
-_STATISTICS: Final = ("n", "mean", "sd", "p50", "p95", "p99", "max")
 _SINK_KEYS: Final = ("kind", "refresh_hz", "present_mode_requested", "present_mode_granted", "image_count")
-_ALWAYS_SHOWN: Final = (
-    "source_to_display_ms",
-    "display_interval_ms",
-    "jitter_sd_ms",
-    "fps_average",
-    "fps_low_1pct_mean",
-    "stutter_time_ratio",
-    "loss_ratio",
-)
 _DEAREST_CALLS: Final = 5
-
-
-class ResultRow(NamedTuple):
-    """One row of the result table, as text: what, how much with its unit, of how many samples, and where from."""
-
-    title: str
-    value: str
-    n: str
-    source: str
 
 
 def build_run_result(data: RunData) -> dict[str, Any]:
     """Return the result object of a run."""
     measured = summarise_run(data)
-    sources = metric_sources(data)
-    known = [metric_id for metric_id, value in measured.items() if not isinstance(value, Missing)]
+    sources, samples, first = metric_sources(data), sample_counts(measured), run_source(data)
     result = {
         "schema": RUN_SCHEMA,
         "tool_version": data.tool_version,
@@ -64,15 +60,20 @@ def build_run_result(data: RunData) -> dict[str, Any]:
         "warmup_s": data.warmup_s,
         "config": config_to_object(data.config),
         "source": {"text": data.source_text} | (asdict(data.source) if data.source else {}),
+        "sources": sources_block(data),
         "sink": _sink(data),
         "sink_details": _sink_details(data),
+        "display_time": display_time_block(data),
+        "command_buffers": command_buffers_block(data),
         "frames": _frames(data),
         "records": _records(data),
-        "metrics": {metric_id: measured_object(value) for metric_id, value in measured.items()},
-        "metric_sources": {metric_id: sources[metric_id] for metric_id in known},
-        "metric_samples": {metric_id: _samples(measured[metric_id]) for metric_id in known},
-        "cadence": {str(refreshes): count for refreshes, count in cadence(measured_frames(data)).items()},
-        "littles_law": _littles_law(data),
+        "metrics": measured_objects(measured),
+        "metric_sources": {metric_id: sources[metric_id] for metric_id in samples},
+        "metric_samples": samples,
+        "cadence": cadence_block(first.measured),
+        "littles_law": littles_law_block(first.measured),
+        "governors": governors_block(data),
+        "encoder": encoder_block(data),
         "self": _self(data, measured),
         "segments": _segments(data),
         "config_changes": _config_changes(data),
@@ -88,61 +89,6 @@ def build_run_result(data: RunData) -> dict[str, Any]:
 def result_json(result: Mapping[str, Any]) -> str:
     """Return a result as JSON text, two-space indent, with a newline at the end."""
     return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def measured_object(measured: Measured) -> dict[str, Any]:
-    """Return a measured metric as its JSON object."""
-    if isinstance(measured, Missing):
-        return {"missing": measured.reason}
-    if isinstance(measured, Value):
-        return {"value": measured.value}
-    values = {name: getattr(measured, name) for name in _STATISTICS}
-    reasons = {name: why for name, why in measured.missing_statistics().items() if name in _STATISTICS}
-    return values | ({"missing_statistics": reasons} if reasons else {})
-
-
-def result_rows(result: Mapping[str, Any]) -> list[ResultRow]:
-    """Return the rows of a result's table: frames first, then every metric measured, and the headline ones anyway."""
-    rows = _frame_rows(result["frames"])
-    for metric_id, entry in result["metrics"].items():
-        counted = metric_id.startswith("loss.")
-        if not counted and metric_id in METRICS and ("missing" not in entry or metric_id in _ALWAYS_SHOWN):
-            rows.append(_metric_row(metric_id, entry, result))
-    return rows
-
-
-def _frame_rows(frames: Mapping[str, Any]) -> list[ResultRow]:
-    lost = {metric(f"loss.{name}").title: count for name, count in frames["lost"].items() if count}
-    repeated = "— (the sink knows no refresh)" if frames["repeated"] is None else str(frames["repeated"])
-    counts = {
-        "Frames produced": str(frames["produced"]),
-        "Frames displayed": str(frames["displayed"]),
-        **{title: str(count) for title, count in lost.items()},
-        "In flight at the end": str(frames["in_flight"]),
-        "Refreshes repeated": repeated,
-    }
-    return [ResultRow(title, text, "", "engine counters") for title, text in counts.items()]
-
-
-def _samples(measured: Measured) -> int | None:
-    return None if isinstance(measured, Missing) else measured.n
-
-
-def _metric_row(metric_id: str, entry: Mapping[str, Any], result: Mapping[str, Any]) -> ResultRow:
-    row = metric(metric_id)
-    source = result["metric_sources"].get(metric_id, "")
-    samples = result["metric_samples"].get(metric_id)
-    if "missing" in entry:
-        return ResultRow(row.title, f"— ({entry['missing']})", "", source)
-    if "value" in entry:
-        return ResultRow(
-            row.title, value_text(metric_id, entry["value"]), "" if samples is None else str(samples), source
-        )
-    spread = [
-        f"{name} {number_text(row.shown(entry[name]))}" for name in ("p95", "p99", "max") if entry[name] is not None
-    ]
-    text = f"{value_text(metric_id, entry['p50'])} (mean {number_text(row.shown(entry['mean']))}, {', '.join(spread)})"
-    return ResultRow(row.title, text, str(samples), source)
 
 
 def _sink(data: RunData) -> dict[str, Any]:
@@ -172,17 +118,10 @@ def _records(data: RunData) -> dict[str, Any]:
     return {
         "kept": len(data.frames),
         "overwritten": data.lapped_records,
-        "measured": len(measured_frames(data)),
+        "measured": sum(len(source.measured) for source in run_sources(data)),
         "late_shown": late_shown(data.frames),
         "unaccounted": unaccounted(data.counters),
     }
-
-
-def _littles_law(data: RunData) -> dict[str, Any]:
-    law = check_littles_law(measured_frames(data))
-    if isinstance(law, Missing):
-        return {"missing": law.reason}
-    return asdict(law) | {"product": law.product, "difference_ratio": law.difference_ratio, "holds": law.holds}
 
 
 def _self(data: RunData, measured: Mapping[str, Measured]) -> dict[str, Any]:
@@ -202,8 +141,9 @@ def _segments(data: RunData) -> list[dict[str, Any]]:
     return [
         {
             "segment": span.segment,
-            "started_s": _since_start_s(data, span.started_ns),
-            "ended_s": None if span.ended_ns is None else _since_start_s(data, span.ended_ns),
+            "source_index": span.source_index,
+            "started_s": since_start_s(data, span.started_ns),
+            "ended_s": None if span.ended_ns is None else since_start_s(data, span.ended_ns),
             "reason_started": span.reason_started,
             "reason_ended": span.reason_ended,
         }
@@ -214,7 +154,7 @@ def _segments(data: RunData) -> list[dict[str, Any]]:
 def _config_changes(data: RunData) -> list[dict[str, Any]]:
     return [
         {
-            "at_s": _since_start_s(data, change.applied_ns),
+            "at_s": since_start_s(data, change.applied_ns),
             "config_serial": change.config_serial,
             "changes": change.changes,
             "effects": change.effects,
@@ -225,13 +165,9 @@ def _config_changes(data: RunData) -> list[dict[str, Any]]:
 
 def _events(data: RunData) -> list[dict[str, Any]]:
     return [
-        {"at_s": _since_start_s(data, event.at_ns), "severity": event.severity, "kind": event.kind, "text": event.text}
+        {"at_s": since_start_s(data, event.at_ns), "severity": event.severity, "kind": event.kind, "text": event.text}
         for event in data.events
     ]
-
-
-def _since_start_s(data: RunData, at_ns: int) -> float:
-    return round((at_ns - data.started_ns) / NS_PER_S, 6)
 
 
 def _json_value(value: Any) -> Any:

@@ -127,8 +127,11 @@ def _decimate(frames: FrameArray, rows: np.ndarray[Any, np.dtype[np.intp]], *, m
 
 def _lose(frames: FrameArray, rows: np.ndarray[Any, np.dtype[np.intp]]) -> None:
     frames["fate"][rows] = np.array(LOSS_CLASSES)[np.arange(len(rows)) % len(LOSS_CLASSES)]
+    frames["governor"][rows] = np.where(frames["fate"][rows] == Fate.DECIMATED, Governor.PREVIEW_FPS, Governor.NONE)
+    frames["flags"][rows] = 0
     unknown = empty_frames(1)
-    frames["submit_cpu_ns"][rows] = unknown["submit_cpu_ns"][0]
+    for name in ("submit_cpu_ns", "interpolation_ns"):
+        frames[name][rows] = unknown[name][0]
     for name in ("displayed_ns", "acquire_start_ns", "acquire_end_ns", "submit_ns", "gpu_start_ns", "gpu_end_ns"):
         frames[name][rows] = unknown[name][0]
     for name in ("present_call_ns", "present_return_ns", "refreshes", "image_index"):

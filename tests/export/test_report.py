@@ -13,7 +13,7 @@ from app.analysis.run_statistics import summarise_run
 from app.analysis.summary import Missing
 from app.config.editing import replace_options
 from app.config.veoconfig import VeoConfig
-from app.core.metrics import METRICS, STAGES
+from app.core.metrics import METRICS, STAGES, MetricGroup
 from app.core.vocabulary import DisplayTimeSource
 from app.export.figures import report_figures
 from app.export.report import report_html, write_report
@@ -134,7 +134,9 @@ def test_every_metric_missing_is_named_with_its_reason(full_run: RunData, page: 
     missing = {key: value for key, value in summarise_run(full_run).items() if isinstance(value, Missing)}
     assert "dram_bandwidth_ratio" in missing
     for metric_id, measured in missing.items():
-        if not metric_id.startswith("encode"):
+        if METRICS[metric_id].group is MetricGroup.ENCODE:
+            assert "The run has no encode branch" in page.text
+        else:
             assert METRICS[metric_id].title in page.text
             assert measured.reason in page.text
 
@@ -193,7 +195,7 @@ def test_a_lower_bound_is_labelled_as_one_beside_the_heading() -> None:
     frames = made_frames(Made(seconds=3.0))
     frames["display_time_source"] = DisplayTimeSource.CALL_RETURN
     html = report_html(made_run(frames=frames, sink_history=(SinkAt(START_NS, made_sink(kind="x11")),)))
-    assert '<span class="badge warn">display time: call_return</span>' in html
+    assert '<span class="badge warn">display time: call_return (bound)</span>' in html
 
 
 def test_a_report_without_gpu_says_why_there_are_no_clocks() -> None:

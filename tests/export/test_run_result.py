@@ -12,7 +12,8 @@ import pytest
 from app.core.metrics import METRICS
 from app.core.records import MISSING_COUNT
 from app.core.vocabulary import LOSS_CLASSES
-from app.export.run_result import build_run_result, result_json, result_rows
+from app.export.result_rows import result_rows
+from app.export.run_result import build_run_result, result_json
 from tests.analysis.run_builder import Made, made_frames, made_run, made_telemetry, run_of_nothing
 
 
