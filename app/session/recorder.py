@@ -69,6 +69,11 @@ class Recorder:
         self._made_directory = create_run_directory(directory)
         try:
             self._open_files(config)
+        except FileExistsError as error:
+            raise RecordingError(
+                f"another run has just begun to record into {directory}; give each run a folder of its own with --out, "
+                "or none for a new one in the user's data"
+            ) from error
         except OSError as error:
             self._remove_files()
             raise RecordingError(
@@ -120,6 +125,7 @@ class Recorder:
 
     def _open_files(self, config: VeoConfig) -> None:
         with contextlib.ExitStack() as undo:
+            # The journal is made first, and by one run only: it is what settles whose folder this is.
             self._journal = JournalFile(self.directory / names.EVENTS)
             undo.callback(self._journal.close)
             self._manifest.write(self.directory)

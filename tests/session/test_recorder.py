@@ -18,6 +18,7 @@ from app.core.vocabulary import LOSS_CLASSES
 from app.ipc.frame_ring import FrameRingReader, FrameRingWriter, ring_bytes
 from app.ipc.messages import EngineReady
 from app.ipc.shared_block import SharedBlock
+from app.session import recorder as recorder_module
 from app.session.journal import RunEnded
 from app.session.manifest import Manifest, RecordingState
 from app.session.recorder import FLUSH_PERIOD_S, Recorder
@@ -160,6 +161,16 @@ def test_an_existing_recording_is_refused_and_left_alone(recorded: Recorded) -> 
     with pytest.raises(RecordingError, match="already holds a recording"):
         Recorder(recorded.recorder.directory, STARTED, VeoConfig(), recorded.failures.append)
     assert (recorded.recorder.directory / "manifest.json").read_bytes() == before
+
+
+def test_of_two_runs_that_both_found_the_folder_free_the_later_one_leaves_the_other_alone(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "create_run_directory", lambda _: False)  # as both saw it
+    held = sorted(path.name for path in recorded.recorder.directory.iterdir())
+    with pytest.raises(RecordingError, match="another run has just begun to record into"):
+        Recorder(recorded.recorder.directory, STARTED, VeoConfig(), recorded.failures.append)
+    assert sorted(path.name for path in recorded.recorder.directory.iterdir()) == held
 
 
 def test_a_discarded_recording_leaves_other_peoples_files(tmp_path: Path) -> None:
