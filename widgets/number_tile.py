@@ -60,7 +60,7 @@ class NumberTile(QFrame):
         self._shown = text
         self._title.setText(text.title)
         self._value.setText(text.value)
-        self._basis.set_text(text.basis, text.basis_short)
+        self._basis.set_text(text.basis, text.basis_short or text.basis)  # a part of a number is another number
         self._reason.set_text(text.reason)
         self.setToolTip(text.tip)
         self.setAccessibleName(f"{text.title}: {text.value}, {text.basis or text.reason}")

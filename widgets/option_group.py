@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.config.options import SECTIONS, Group
 from widgets.elided_label import ElidedLabel
@@ -19,12 +19,7 @@ class OptionGroup(QWidget):
 
     Args:
         group: which one. rows: its rows. notice: a sentence about the whole group, "" for none.
-
-    Signals:
-        toggled(open): it was opened or closed.
     """
-
-    toggled = Signal(bool)
 
     def __init__(
         self, group: Group, rows: Sequence[OptionRow], notice: str = "", parent: QWidget | None = None
@@ -37,17 +32,21 @@ class OptionGroup(QWidget):
         self._body = QWidget()
         self._sections: dict[str, QWidget] = {}
         self._search = ""
+        self._is_open = True
         self._lay_out(notice)
-        self.heading.toggled.connect(self._toggle)
+        self._show_body()
+        self.heading.clicked.connect(lambda _checked=False: self.set_open(not self._is_open))
 
     @property
     def is_open(self) -> bool:
         """Tell whether its rows are shown while nothing is searched."""
-        return self.heading.isChecked()
+        return self._is_open
 
     def set_open(self, is_open: bool) -> None:
         """Show its rows, or only its heading."""
-        self.heading.setChecked(is_open)
+        if is_open != self._is_open:
+            self._is_open = is_open
+            self._show_body()
 
     def show_summary(self) -> None:
         """Say beside the heading what is on, and what differs from the loaded preset."""
@@ -65,14 +64,11 @@ class OptionGroup(QWidget):
         self._show_body()
         return found
 
-    def _toggle(self, is_open: bool) -> None:
-        self._show_body()
-        self.toggled.emit(is_open)
-
     def _show_body(self) -> None:
         shown = self.is_open or bool(self._search)
         self._body.setVisible(shown)
         self.heading.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.heading.setAccessibleName(f"{self.group.value}, {'open' if shown else 'closed'}")
 
     def _lay_out(self, notice: str) -> None:
         self._dress_heading()
@@ -84,7 +80,7 @@ class OptionGroup(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(3)
         if notice:
-            column.addWidget(_words(notice, 8))
+            column.addWidget(_notice(notice))
         self._fill(column)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -104,14 +100,13 @@ class OptionGroup(QWidget):
     def _dress_heading(self) -> None:
         heading = self.heading
         heading.setText(self.group.value)
-        heading.setCheckable(True)
-        heading.setChecked(True)
         heading.setAutoRaise(True)
-        heading.setArrowType(Qt.ArrowType.DownArrow)
         heading.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         heading.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         heading.setToolTip("Open or close this group. The search finds its options either way.")
-        heading.setStyleSheet("QToolButton { border: none; font-weight: bold; padding: 2px; }")
+        font = heading.font()
+        font.setBold(True)
+        heading.setFont(font)
 
 
 def group_summary(rows: Sequence[OptionRow]) -> str:
@@ -129,15 +124,25 @@ def group_summary(rows: Sequence[OptionRow]) -> str:
     return " · ".join(parts)
 
 
-def _section_heading(section: str) -> QLabel:
-    label = _words(f"<b>{section_words(section)}</b> – {SECTIONS[section].meaning}", 8)
-    label.setToolTip(f"The options {section}.*")
-    return label
+def _section_heading(section: str) -> QWidget:
+    heading = QWidget()
+    heading.setToolTip(f"{SECTIONS[section].meaning} The options {section}.*")
+    name = QLabel(section_words(section))
+    font = name.font()
+    font.setItalic(True)
+    name.setFont(font)
+    meaning = ElidedLabel(Qt.AlignmentFlag.AlignLeft)
+    meaning.set_text(SECTIONS[section].meaning)
+    line = QHBoxLayout(heading)
+    line.setContentsMargins(8, 5, 8, 0)
+    line.setSpacing(10)
+    line.addWidget(name)
+    line.addWidget(meaning, 1)
+    return heading
 
 
-def _words(text: str, left_px: int) -> QLabel:
+def _notice(text: str) -> QLabel:
     label = QLabel(text)
     label.setWordWrap(True)
-    label.setContentsMargins(left_px, 3, 8, 1)
-    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+    label.setContentsMargins(8, 0, 8, 2)
     return label

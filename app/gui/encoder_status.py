@@ -28,7 +28,8 @@ def encoder_item(facts: EncoderFacts) -> StatusItem:
     where = f"Writes {state.destination}" if state.destination else "Packets are counted and thrown away"
     tip = "\n".join(filter(None, (state.description, where if state.codec else "", state.notice, _TIP)))
     silent = facts.silent_s >= SILENT_AFTER_S and bool(state.codec)
-    return StatusItem("encoder", _text(facts, silent=silent), tip, bool(state.notice) or silent)
+    text = _text(facts, silent=silent)
+    return StatusItem("encoder", text, tip, bool(state.notice) or silent, short=text.partition(" · ")[0])
 
 
 def _text(facts: EncoderFacts, *, silent: bool) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QStatusBar
 
 from app.gui.encoder_status import EncoderFacts, encoder_item
@@ -64,20 +65,24 @@ def _sink_items(facts: StatusFacts) -> list[StatusItem]:
     size = f"{sink.width}×{sink.height}"
     return [
         _refresh_item(sink, facts.screen_refresh_hz),
-        StatusItem("sink", f"{sink.kind.upper()} {size}", f"Sink and size of its images in pixels. {sink.device}"),
+        StatusItem(
+            "sink",
+            f"{sink.kind.upper()} {size}",
+            f"Sink and size of its images in pixels. {sink.device}",
+            short=sink.kind.upper(),
+        ),
         _display_time_item(sink, facts.status),
         StatusItem("images", f"{sink.image_count} images", "Images that the swapchain really has."),
     ]
 
 
 def _display_time_item(sink: SinkInfo, status: EngineStatus | None) -> StatusItem:
-    quality = (
-        f" ({sink.display_time_quality}: {_QUALITIES[sink.display_time_quality]})" if sink.display_time_quality else ""
-    )
+    quality = sink.display_time_quality
+    means = f" ({quality}: {_QUALITIES[quality]})" if quality else ""
+    short = f"{sink.display_time_source} ({quality})" if quality else sink.display_time_source
     tip = "Where display times come from; exact and display see the display itself, the rest are lower bounds."
-    return StatusItem(
-        "display_time", f"display time: {sink.display_time_source}{quality}", f"{tip}{_clock_text(status)}"
-    )
+    text = f"display time: {sink.display_time_source}{means}"
+    return StatusItem("display_time", text, f"{tip}{_clock_text(status)}", short=short)
 
 
 def _clock_text(status: EngineStatus | None) -> str:
@@ -96,7 +101,7 @@ def _source_items(sources: tuple[SourceInfo, ...]) -> list[StatusItem]:
     rates = " · ".join(rate_text(source) for source in sources)
     count = f"{len(sources)} sources" if len(sources) > 1 else "source"
     lines = "\n".join(f"{index}: {source.description}" for index, source in enumerate(sources, 1))
-    return [StatusItem("sources", f"{count}: {rates} fps", f"Nominal frame rates.\n{lines}")]
+    return [StatusItem("sources", f"{count}: {rates} fps", f"Nominal frame rates.\n{lines}", short=f"{rates} fps")]
 
 
 def rate_text(source: SourceInfo) -> str:
@@ -109,15 +114,14 @@ def rate_text(source: SourceInfo) -> str:
 def _refresh_item(sink: SinkInfo, screen_hz: float) -> StatusItem:
     if sink.refresh_hz:
         where = f" ({sink.refresh_source})" if sink.refresh_source else ""
-        return StatusItem(
-            "refresh", f"{sink.refresh_hz:.2f} Hz{where}", "Refresh rate of the display as the sink knows it, in Hz."
-        )
+        tip, short = "Refresh rate of the display as the sink knows it, in Hz.", f"{sink.refresh_hz:.2f} Hz"
+        return StatusItem("refresh", f"{short}{where}", tip, short=short)
     if screen_hz > 0:  # false for NaN
         tip = (
             "The driver does not tell the sink the refresh rate. This is the screen's nominal one as Qt reports it (60 "
             "where the X server names none); nothing is scheduled or measured by it."
         )
-        return StatusItem("refresh", f"screen {screen_hz:.1f} Hz (nominal)", tip)
+        return StatusItem("refresh", f"screen {screen_hz:.1f} Hz (nominal)", tip, short=f"{screen_hz:.1f} Hz nominal")
     return StatusItem("refresh", "refresh unknown", "Neither the sink nor the window system tells a refresh rate.")
 
 
@@ -147,14 +151,22 @@ def _flag_items(facts: StatusFacts) -> list[StatusItem]:
     sink = facts.sink
     if sink is not None and sink.device_is_software:
         items.append(
-            StatusItem("software", "software Vulkan", f"{sink.device} runs on the CPU: GPU times are CPU times.", True)
+            StatusItem(
+                "software",
+                "software Vulkan",
+                f"{sink.device} runs on the CPU: GPU times are CPU times.",
+                True,
+                "software",
+            )
         )
     if sink is not None and sink.paces_fifo is False:
         text = "FIFO does not pace on this driver"
         tip = "FIFO was granted, but presents were seen to return faster than the display refreshes."
-        items.append(StatusItem("pacing", text, tip, True))
+        items.append(StatusItem("pacing", text, tip, True, "FIFO unpaced"))
     if facts.gpu_is_simulated:
-        items.append(StatusItem("simulated", "GPU telemetry SIMULATED", "Temperature and clocks are made up.", True))
+        items.append(
+            StatusItem("simulated", "GPU telemetry SIMULATED", "Temperature and clocks are made up.", True, "SIMULATED")
+        )
     if facts.lapped:
         tip = "Frame records that the graphs missed because the ring was written faster than they read it."
         items.append(StatusItem("lapped", f"{facts.lapped} records missed", tip, True))
@@ -183,6 +195,8 @@ _QUALITIES: Final = {
 """What each quality of a display time means, see `DisplayTimeSource.quality`."""
 
 _BETWEEN: Final = "·  "
+_ITEM_GAP_PX: Final = 6
+_MARGIN_PX: Final = 12
 _LEAST_WIDTH_PX: Final = 24
 _WORDS: Final = frozenset({"refresh", "display_time", "sources", "encoder", "software", "pacing", "simulated"})
 
@@ -215,21 +229,46 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
         self.setContentsMargins(0, 0, 6, 0)
         self.labels = {name: StatusLabel(shrinks=name in _WORDS) for name in _ORDER}
+        self._items: list[StatusItem] = []
         for label in self.labels.values():
             label.hide()
             self.addPermanentWidget(label)
+        self.messageChanged.connect(lambda _text: self.show_items(self._items))
 
     def show_items(self, items: list[StatusItem]) -> None:
         """Show these entries and no others."""
-        by_name = {item.name: item for item in items}
+        self._items = list(items)
+        width_of = self.fontMetrics().horizontalAdvance
+        message_px = min(width_of(self.currentMessage()), self.width() // 3)
+        texts = fitting_texts(items, self.width() - _MARGIN_PX - message_px, width_of)
+        by_name = {item.name: (item, text) for item, text in zip(items, texts, strict=True)}
         for name, label in self.labels.items():
-            item = by_name.get(name)
-            label.setVisible(item is not None)
-            if item is None:
-                continue
-            text = item.text if item is items[0] else f"{_BETWEEN}{item.text}"
-            tip = f"{item.text}\n{item.tip}"
-            if (label.text(), label.toolTip()) != (text, tip):
-                label.setText(text)
-                label.setToolTip(tip)
-                label.setStyleSheet(f"color: {warning_colour(self.palette())}" if item.is_warning else "")
+            label.setVisible(name in by_name)
+            if name in by_name:
+                item, text = by_name[name]
+                self._write(label, item, text if item is items[0] else f"{_BETWEEN}{text}")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Choose the texts that fit now."""
+        super().resizeEvent(event)
+        self.show_items(self._items)
+
+    def _write(self, label: StatusLabel, item: StatusItem, text: str) -> None:
+        tip = f"{item.text}\n{item.tip}"
+        if (label.text(), label.toolTip()) != (text, tip):
+            label.setText(text)
+            label.setToolTip(tip)
+            label.setStyleSheet(f"color: {warning_colour(self.palette())}" if item.is_warning else "")
+
+
+def fitting_texts(items: Sequence[StatusItem], room_px: float, width_of: Callable[[str], float]) -> list[str]:
+    """Return the text of each entry: the short ones, from the longest on, as far as the room asks for it."""
+    texts = [item.text for item in items]
+    spared_px = [width_of(item.text) - width_of(item.short) if item.short else 0.0 for item in items]
+    over_px = sum(width_of(f"{_BETWEEN}{text}") + _ITEM_GAP_PX for text in texts) - room_px
+    while over_px > 0 and max(spared_px, default=0.0) > 0:
+        index = spared_px.index(max(spared_px))
+        texts[index] = items[index].short
+        over_px -= spared_px[index]
+        spared_px[index] = 0.0
+    return texts

@@ -97,6 +97,7 @@ class StreamDialog(QDialog):
         layout.addWidget(intro)
         layout.addWidget(self.switch)
         layout.addLayout(form)
+        layout.addStretch(1)
         layout.addWidget(close)
         self.resize(560, 380)
 

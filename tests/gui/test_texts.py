@@ -19,7 +19,7 @@ from app.gui.frame_record_text import frame_record_rows
 from app.gui.help_text import focus_help, shortcut_table
 from app.gui.main_window import SHORTCUT_LIST
 from app.gui.status_item import StatusItem
-from app.gui.status_line import StatusFacts, status_items
+from app.gui.status_line import StatusFacts, fitting_texts, status_items
 from app.gui.stream_text import StreamFacts
 from app.ipc.messages import (
     ConfigApplied,
@@ -190,6 +190,17 @@ def test_the_stream_says_how_many_watch_of_how_many_may() -> None:
     assert item(facts, "stream").text == "stream 2 of 16"
     assert "ws://127.0.0.1:4711/v1/preview/1" in item(facts, "stream").tip
     assert item(replace(facts, stream=StreamFacts("")), "stream").text == "stream starting"
+
+
+def test_a_narrow_line_shortens_its_longest_texts_first_and_only_as_far_as_it_must() -> None:
+    items = [
+        StatusItem("refresh", "59.95 Hz (measured from 300 display times)", "", short="59.95 Hz"),
+        StatusItem("images", "3 images", ""),
+        StatusItem("pacing", "FIFO does not pace on this driver", "", short="FIFO unpaced"),
+    ]
+    assert fitting_texts(items, 10_000, len) == [item.text for item in items]
+    assert fitting_texts(items, 90, len) == ["59.95 Hz", "3 images", "FIFO does not pace on this driver"]
+    assert fitting_texts(items, 10, len) == ["59.95 Hz", "3 images", "FIFO unpaced"]
 
 
 def test_a_decision_is_told_with_its_rate_and_its_reason() -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.metrics import METRICS
+from app.core.vocabulary import LOSS_CLASSES
 from app.gui.action_table import ACTIONS
 from widgets.elided_label import ElidedLabel
 from widgets.icons import icon, icon_folder
@@ -75,7 +76,7 @@ def test_a_disabled_icon_looks_different(qapp: QApplication) -> None:
 
 
 def test_loss_classes_have_shapes_that_differ_without_colour(qapp: QApplication) -> None:
-    markers = [row.marker for row in METRICS.values() if row.marker]
+    markers = [METRICS[f"loss.{fate.label}"].marker for fate in LOSS_CLASSES]
     pictures = set()
     for marker in markers:
         pixmap = QPixmap(15, 15)
