@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
+from app.ipc.shared_block import SharedBlock
 from app.session.engine_process import EngineProcess
 from app.session.session import Session
 from app.session.session_state import Phase, RunRequest
@@ -19,7 +21,12 @@ SCRIPTED_ENGINE = Path(__file__).parents[1] / "session" / "scripted_engine.py"
 def main() -> None:
     directory, script = sys.argv[1:]
     request = RunRequest("synthetic:320x180@100", "virtual:100,process=none", recording_dir=Path(directory), gpu="none")
-    session = Session(request, spawn=lambda log, **_: EngineProcess.spawn(log, _command(script)))
+
+    def spawn(log: Path | None, *, thumbnails: SharedBlock, variables: Mapping[str, str]) -> EngineProcess:
+        del thumbnails  # the scripted engine makes none
+        return EngineProcess.spawn(log, _command(script), variables=variables)
+
+    session = Session(request, spawn=spawn)
     session.start()
     state = session.wait_for(lambda state: state.phase not in (Phase.STARTING, Phase.IDLE), 30.0)
     while (counters := session.counters()) is None or counters.produced < 150:
