@@ -22,9 +22,9 @@ def main() -> None:
     directory, script = sys.argv[1:]
     request = RunRequest("synthetic:320x180@100", "virtual:100,process=none", recording_dir=Path(directory), gpu="none")
 
-    def spawn(log: Path | None, *, thumbnails: SharedBlock, variables: Mapping[str, str]) -> EngineProcess:
+    def spawn(log_path: Path | None, *, thumbnails: SharedBlock, variables: Mapping[str, str]) -> EngineProcess:
         del thumbnails  # the scripted engine makes none
-        return EngineProcess.spawn(log, _command(script), variables=variables)
+        return EngineProcess.spawn(log_path, _command(script), variables=variables)
 
     session = Session(request, spawn=spawn)
     session.start()
