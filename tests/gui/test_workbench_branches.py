@@ -25,8 +25,9 @@ SLOW = "synthetic:320x180@30,seed=2"
 
 
 def status_text(workbench: Workbench, name: str) -> str:
+    """Return the whole text of an entry, which a narrow line shortens; "" where it is not shown."""
     label = workbench.window.status.labels[name]
-    return "" if label.isHidden() else label.text().strip(" ·")
+    return "" if label.isHidden() else label.toolTip().partition("\n")[0]
 
 
 def events(workbench: Workbench, kind: str) -> list[str]:
