@@ -108,6 +108,10 @@ class Lane:
         self.held = frame
         return True
 
+    def take_admitted(self) -> bool:
+        """Hold the frame that was decided on; False when the queue's policy dropped it while we looked."""
+        return self._admitted is not None and self.take(self._admitted)
+
     def release(self) -> None:
         """Forget the held frame: it was presented or given up."""
         self.held = self._admitted = None
@@ -130,7 +134,7 @@ class Lane:
         decision = self._decide_by_mode(frame, now_ns, pacing)
         if decision.step is not Step.PRESENT:
             return decision
-        if frame.flags & FLAG_INTERPOLATED and not self._can_make_up(frame):
+        if not self.has_picture(frame):
             return DROP_DECIMATED
         return self._batched(now_ns)
 
@@ -192,9 +196,12 @@ class Lane:
 
     # --- made-up pictures ---------------------------------------------------------------------------------------------
 
-    def _can_make_up(self, frame: Frame) -> bool:
-        """Arrange for the picture that takes the place of a decimated frame; False when a neighbour is missing."""
-        if frame.interpolation is not None:
+    def has_picture(self, frame: Frame) -> bool:
+        """Tell whether an admitted frame can be shown: it is its own, or can be made up, which is arranged for.
+
+        False for the place of a decimated frame beside which a neighbour is missing.
+        """
+        if frame.interpolation is not None or not frame.flags & FLAG_INTERPOLATED:
             return True
         later = self._next_real(frame)
         later_ns = None if later is None else self.segments.playout_of(later)
@@ -206,7 +213,7 @@ class Lane:
         return True
 
     def _next_real(self, frame: Frame) -> Frame | None:
-        position = 0 if frame is self.held else 1
+        position = 1 if frame is self.stages.frame_queue.look() else 0
         while (newer := self.stages.frame_queue.look(position)) is not None:
             if not newer.flags & FLAG_INTERPOLATED:
                 return newer

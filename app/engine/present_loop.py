@@ -175,8 +175,7 @@ class PresentLoop:
 
     def _present_ready(self) -> None:
         for lane in list(self._ready):
-            frame = lane.head()
-            if frame is None or not lane.take(frame):
+            if not lane.take_admitted():
                 self._ready.remove(lane)
         if not self._ready:
             return
@@ -194,11 +193,11 @@ class PresentLoop:
         """Return what goes into the picture now that an image is free: acquiring may have taken refreshes."""
         frames = [self._reconsider(lane) for lane in self._ready]
         for lane in self.lanes:
-            if lane not in self._ready and self._step(lane).step is Step.PRESENT:
-                frame = lane.head()
-                if frame is not None and lane.take(frame):
-                    self._ready.append(lane)
-                    frames.append(frame)
+            if lane in self._ready or self._step(lane).step is not Step.PRESENT or not lane.take_admitted():
+                continue
+            assert lane.held is not None
+            self._ready.append(lane)
+            frames.append(lane.held)
         return frames
 
     def _present(self, frames: list[Frame], image: int, started_ns: int) -> None:
@@ -232,10 +231,12 @@ class PresentLoop:
             fate = lane.fate_beside_newer(frame, time.monotonic_ns(), self._pacing)
             if fate is Fate.DISPLAYED or not lane.stages.frame_queue.take(newer):
                 break
-            lane.release()
+            self._admit(lane, newer)
+            if not lane.has_picture(newer):
+                self.finish(newer, Fate.DECIMATED)
+                continue
             self.finish(frame, fate)
             lane.held = frame = newer
-            self._admit(lane, frame)
         decision = lane.decide(frame, time.monotonic_ns(), self._pacing)
         if decision.step is Step.WAIT:
             time.sleep(max(0, decision.at_ns - time.monotonic_ns()) / NS_PER_S)
@@ -305,7 +306,7 @@ class PresentLoop:
     def finish(self, frame: Frame, fate: Fate) -> None:
         """Write a frame's record and let it go."""
         lane = self.lanes[frame.source_index]
-        if frame.flags & FLAG_INTERPOLATED:
+        if frame.interpolation is not None or frame.flags & FLAG_INTERPOLATED:
             fate = _settle_made_up(frame)
         elif fate is Fate.DISPLAYED:
             self._note_displayed(lane, frame)
@@ -425,11 +426,15 @@ def _is_late(frame: Frame, pacing: Pacing) -> bool:
 
 
 def _settle_made_up(frame: Frame) -> Fate:
-    """Let the neighbour of a decimated frame go; the frame is marked only if a picture was shown in its place."""
+    """Let the neighbour of a decimated frame go; the frame is marked only if a picture was shown in its place.
+
+    The sink takes the mark away where it could not make a picture up: the one before was shown again then.
+    """
     if frame.interpolation is not None and frame.interpolation.next_frame.pinned_by is frame:
         frame.interpolation.next_frame.pinned_by = None
-    if frame.displayed_ns == NO_STAMP_NS:
+    if not frame.flags & FLAG_INTERPOLATED or frame.displayed_ns == NO_STAMP_NS:
         frame.flags &= ~FLAG_INTERPOLATED
+        frame.displayed_ns = NO_STAMP_NS
     return Fate.DECIMATED
 
 
@@ -439,7 +444,11 @@ def _give_slots(frame: Frame, lane: Lane) -> None:
         lane.stages.slots.give(frame.extra_slot)
     if frame.slot < 0:
         return
-    if frame.pinned_by is not None:
-        frame.pinned_by.extra_slot = frame.slot
-    else:
+    reader = frame.pinned_by
+    if reader is None:
         lane.stages.slots.give(frame.slot)
+    elif reader.present_number < 0:  # it only meant to be made up from this frame, which will be another one soon
+        reader.interpolation = None
+        lane.stages.slots.give(frame.slot)
+    else:
+        reader.extra_slot = frame.slot

@@ -98,7 +98,7 @@ class ArrivalBuffer:
         self._upcoming = self._draw()
 
     def put_off(self, by_ns: int) -> None:
-        """Let everything not taken yet arrive later by this much."""
+        """Let everything not taken yet arrive later by this much: what came during the time left out is yet to come."""
         self._origin_ns += by_ns
         self._upcoming = self._upcoming.later(by_ns)
         self._waiting = deque(arrival.later(by_ns) for arrival in self._waiting)
@@ -106,14 +106,14 @@ class ArrivalBuffer:
     @property
     def next_arrival_ns(self) -> int:
         """When the next frame that has not arrived yet will do so."""
-        return self._upcoming.arrive_ns
+        return min(self._waiting[0].arrive_ns, self._upcoming.arrive_ns) if self._waiting else self._upcoming.arrive_ns
 
     def take(self, now_ns: int) -> Arrival | None:
         """Return the oldest frame that arrived up to now, lost or to be decoded; None when there is none."""
         while self._upcoming.arrive_ns <= now_ns and len(self._waiting) <= self._capacity:
             self._waiting.append(self._upcoming)
             self._upcoming = self._draw()
-        if not self._waiting:
+        if not self._waiting or self._waiting[0].arrive_ns > now_ns:
             return None
         overflowed = len(self._waiting) > self._capacity
         arrival = self._waiting.popleft()

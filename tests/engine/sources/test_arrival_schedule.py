@@ -97,3 +97,21 @@ def test_putting_off_moves_what_waits_and_what_comes() -> None:
     assert buffer.take(9025 * MS) == Arrival(1, 9010 * MS)
     assert buffer.take(9025 * MS) == Arrival(2, 9020 * MS)
     assert buffer.next_arrival_ns == 9030 * MS
+
+
+@given(st.integers(1, 400), st.integers(1, 20_000))
+def test_no_frame_is_handed_out_before_it_arrives_however_its_arrival_was_put_off(asked_ms: int, by_ms: int) -> None:
+    """What came while the time that is left out ran is not there yet: it comes as much later as it came after."""
+    buffer = ArrivalBuffer(ArrivalSchedule(100.0))
+    buffer.start(0)
+    buffer.take(asked_ms * MS)
+    buffer.put_off(by_ms * MS)
+    now_ns, taken = asked_ms * MS, 0
+    while taken < 60:
+        arrival = buffer.take(now_ns)
+        if arrival is None:
+            assert buffer.next_arrival_ns > now_ns
+            now_ns = buffer.next_arrival_ns
+        else:
+            taken += 1
+            assert arrival.arrive_ns <= now_ns
