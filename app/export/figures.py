@@ -110,7 +110,7 @@ def interval_figure(data: RunData, source: RunSource) -> ReportFigure:
     if not len(shown.rows) and not losses:
         return _missing(blank, "no two frames were displayed one after the other, and none was lost")
     heights_in = (2.2, 0.1 + 0.22 * len(losses)) if losses else (2.2,)
-    figure, axes = make_figure(heights_in, legend_rows=1 + len(decisions) // _LEGEND_COLUMNS)
+    figure, axes = make_figure(heights_in, legend_rows=_legend_rows(len(decisions) + 2))
     _curve(axes[0], data, shown, shown.interval_ms, "display_interval_ms")
     _from_zero(axes[0])
     _mark_decisions(axes[0], decisions)
@@ -119,7 +119,7 @@ def interval_figure(data: RunData, source: RunSource) -> ReportFigure:
         _loss_rows(axes[1], losses)
     for each in axes:
         _shade_warmup(each, data, source)
-        _mark_changes(each, data, named=each is axes[0])
+        _mark_changes(each, data, named=each is axes[0], top=0.88 if decisions else 0.97)
     _finish_time(axes, data, "ms")
     return _drawn(blank, svg_text(figure, blank.name, f"{caption} {_interval_words(shown)}"))
 
@@ -337,6 +337,10 @@ def _legend(axes: Axes, columns: int = _LEGEND_COLUMNS) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
 
 
+def _legend_rows(entries: int) -> int:
+    return -(-entries // _LEGEND_COLUMNS)
+
+
 def _from_zero(axes: Axes, least_top: float = 1e-6) -> None:
     """Begin the scale at zero, so that heights are in proportion, with room above the highest point."""
     axes.set_ylim(0, max(float(axes.dataLim.y1) * 1.15, least_top))
@@ -404,8 +408,8 @@ def _shade_warmup(axes: Axes, data: RunData, source: RunSource) -> None:
     axes.axvspan(end_s - data.warmup_s, end_s, color=FAINT, alpha=0.35, linewidth=0, zorder=0)
 
 
-def _mark_changes(axes: Axes, data: RunData, *, named: bool) -> None:
-    """Draw a line at every configuration change; the first few are named."""
+def _mark_changes(axes: Axes, data: RunData, *, named: bool, top: float = 0.97) -> None:
+    """Draw a line at every configuration change; the first few are named, below `top` (a part of the height)."""
     changes = [change for change in data.config_history if change.changes]
     for number, change in enumerate(changes):
         at_s = (change.applied_ns - data.started_ns) / NS_PER_S
@@ -415,7 +419,7 @@ def _mark_changes(axes: Axes, data: RunData, *, named: bool) -> None:
             more = f" +{len(change.changes) - 1}" if len(change.changes) > 1 else ""
             axes.annotate(
                 f"{key} {_short(old)} → {_short(new)}{more}",
-                (at_s, 0.97 - 0.1 * (number % 4)),
+                (at_s, top - 0.1 * (number % 4)),
                 xycoords=("data", "axes fraction"),
                 xytext=(4, 0),
                 textcoords="offset points",

@@ -42,11 +42,16 @@ def metric_sources(data: RunData) -> dict[str, str]:
 
     With several sources each says whether it is of the first one or of all.
     """
+    origins = metric_origins(data)
+    if source_count(data) == 1:
+        return origins
+    return {metric_id: origin + _whose(metric_id) for metric_id, origin in origins.items()}
+
+
+def metric_origins(data: RunData) -> dict[str, str]:
+    """Return the same without saying whose it is."""
     display = f"display time: {display_time_label(data)}"
-    several = source_count(data) > 1
-    return {
-        metric_id: _source(metric_id, data, display) + (_whose(metric_id) if several else "") for metric_id in METRICS
-    }
+    return {metric_id: _source(metric_id, data, display) for metric_id in METRICS}
 
 
 def simulated_metrics(data: RunData) -> frozenset[str]:

@@ -21,6 +21,7 @@ from app.core.metrics import METRICS, MetricGroup, number_text
 from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate, Governor
 from app.export.display_truth import MEANING, display_quality, observed_sources, refresh_text
 from app.export.figures import ReportFigure, encoder_figures, source_figures
+from app.export.metric_sources import metric_origins
 from app.export.report_tables import MetricTable, ids_of, law_sentence, metric_rows, source_facts_of, time_text
 
 _FATE_TITLES = {
@@ -143,7 +144,7 @@ def _source_section(data: RunData, source: RunSource) -> SourceSection:
     return SourceSection(
         f"Source {source.index + 1}: {text}",
         source_facts_of(source),
-        metric_rows(MAIN_METRICS, measured, dict.fromkeys(METRICS, "frame records"), frozenset()),
+        metric_rows(MAIN_METRICS, measured, {**metric_origins(data), "loss_ratio": "frame records"}, frozenset()),
         _frames_sentence(source),
         law_sentence(source),
         source_figures(data, source),

@@ -127,7 +127,7 @@ def _about_decimation(data: RunData) -> Iterator[str]:
 def _about_encoder(data: RunData) -> Iterator[str]:
     state, rows = data.encoder, data.encodes
     if state is not None and state.notice:
-        yield f"The encoder {state.codec or 'is off'}: {state.notice}".removesuffix(".") + "."
+        yield f"Encoder {state.codec or 'off'}: {state.notice}".removesuffix(".") + "."
     if state is not None and (state.holds_frames or 0) > 1:
         yield f"The encoder holds {_held_text(state.holds_frames or 0, data)}; {_cure(data.config.encoder)}."
     skipped, lost = fate_count(rows, EncodeFate.SKIPPED), fate_count(rows, EncodeFate.LOST)

@@ -289,7 +289,7 @@ def run_of_two_sources(first: Made = Made(), second: Made = Made(rate_hz=30.0, s
     run, other = made_run(first), made_frames(second)
     other["source_index"], other["segment"] = 1, 7
     frames = np.concatenate([run.frames, other])
-    end_ns = START_NS + round((max(first.seconds, second.seconds) + 0.2) * NS_PER_S)
+    end_ns = max(run.ended_ns, START_NS + round((second.seconds + 0.2) * NS_PER_S))
     both = replace(
         run,
         frames=frames[np.argsort(frames["arrive_ns"], kind="stable")],
