@@ -445,8 +445,7 @@ class SwapchainSink:
 
     def _has_changed(self) -> bool:
         """Tell whether display times come from another source, or the refresh rate is another, than `info` says."""
-        info = self._info
-        return self._ladder.source.label != info.display_time_source or self._refreshes.rate_hz != info.refresh_hz
+        return (self._ladder.source, self._refreshes.rate_hz) != self._told
 
     def _refresh_info(self) -> None:
         """Describe the sink anew where what is known of the display has changed; the grant stays."""
@@ -457,6 +456,7 @@ class SwapchainSink:
     def _describe(self, offer: SurfaceOffer, rebuild_ms: float | None) -> SinkInfo:
         physical, swapchain, pacing = self._device.physical, self._swapchain, self._pacing
         granted = swapchain.mode if swapchain is not None else self._request.present_mode
+        self._told = (self._ladder.source, self._refreshes.rate_hz)
         return SinkInfo(
             kind=self._surface.kind,
             refresh_hz=self._refreshes.rate_hz,

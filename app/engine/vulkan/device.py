@@ -153,7 +153,8 @@ def _wanted_extensions(physical: PhysicalDevice, instance: Instance, presents: b
     return frozenset(wanted)
 
 
-def _feature_chain(extensions: frozenset[str]) -> Struct:
+def feature_chain(extensions: frozenset[str]) -> Struct:
+    """Return the chained features that the extensions of a device are enabled with."""
     chain = api.struct("VkPhysicalDeviceVulkan13Features", dynamicRendering=1)
     if SWAPCHAIN_MAINTENANCE in extensions:
         chain = api.struct("VkPhysicalDeviceSwapchainMaintenance1FeaturesEXT", swapchainMaintenance1=1, pNext=chain)
@@ -180,7 +181,7 @@ def _create_device(physical: PhysicalDevice, family: QueueFamily, extensions: fr
     names = sorted(extensions)
     info = api.struct(
         "VkDeviceCreateInfo",
-        pNext=_feature_chain(extensions),
+        pNext=feature_chain(extensions),
         queueCreateInfoCount=1,
         pQueueCreateInfos=queue,
         enabledExtensionCount=len(names),

@@ -62,6 +62,23 @@ def read_present_tags(instance: Instance, device: Device, surface: Handle) -> Pr
     return second if ids.presentId2Supported and is_better else first
 
 
+class PresentIdWaits:
+    """Waits until the picture of an id is on the screen. One thread at a time."""
+
+    def __init__(self, device: Device, functions: abi.TimingFunctions) -> None:
+        self._device = device
+        self._functions = functions
+        self._info = abi.struct("VkPresentWait2InfoKHR")
+
+    def wait(self, swapchain: Handle, tags: PresentTags, present_id: int, timeout_ns: int) -> int:
+        """Wait for a present of a swapchain, or a later one, and return the result code."""
+        if tags.id_version == 1:
+            device = self._device
+            return int(device.functions.vkWaitForPresentKHR(device.handle, swapchain, present_id, timeout_ns))
+        self._info.presentId, self._info.timeout = present_id, timeout_ns
+        return int(self._functions.vkWaitForPresent2KHR(abi.handle_number(swapchain), self._info))
+
+
 class PresentChain:
     """The structs that are chained to presents, made once; their constructors cost more than the call."""
 

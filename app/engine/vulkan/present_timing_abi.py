@@ -109,15 +109,23 @@ def struct(name: str, **fields: object) -> Struct:
 
 
 def chained(pointer: Struct) -> Any:
-    """Return a struct of these extensions as the `pNext` of one of the `vulkan` package, which keeps it alive."""
+    """Return a struct of these extensions as the `pNext` of one of the `vulkan` package.
+
+    It keeps the struct alive as long as it lives itself.
+    """
     result = api.ffi.cast("void *", int(ffi.cast("uintptr_t", pointer)))
     _kept[result] = (pointer,)
     return result
 
 
 def chain_from(pointer: Struct) -> Any:
-    """Return a struct of the `vulkan` package (or its NULL) as the `pNext` of one of these extensions."""
-    return ffi.cast("void *", int(api.ffi.cast("uintptr_t", pointer)))
+    """Return a struct of the `vulkan` package (or its NULL) as the `pNext` of one of these extensions.
+
+    It keeps the struct alive as long as it lives itself.
+    """
+    result = ffi.cast("void *", int(api.ffi.cast("uintptr_t", pointer)))
+    _kept[result] = (pointer,)
+    return result
 
 
 def handle_number(handle: Handle) -> int:

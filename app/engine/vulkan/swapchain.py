@@ -23,7 +23,7 @@ from app.engine.vulkan.negotiation import (
     grant_image_count,
     grant_mode,
 )
-from app.engine.vulkan.present_chain import PresentChain, PresentTags, read_present_tags
+from app.engine.vulkan.present_chain import PresentChain, PresentIdWaits, PresentTags, read_present_tags
 from app.engine.vulkan.results import check
 from app.engine.vulkan.targets import RenderTarget
 
@@ -210,7 +210,7 @@ class Swapchain:
             self._parts = stack.pop_all()
         self.presents = 0
         self.tags = offer.tags
-        self._timing_functions = abi.TimingFunctions(device.handle)
+        self._waits = PresentIdWaits(device, abi.TimingFunctions(device.handle))
         self._chain = PresentChain(device, offer.tags)
         self.paces = False
         self._index = ffi.new("uint32_t *")
@@ -253,11 +253,7 @@ class Swapchain:
 
     def wait_for_present(self, present_id: int, timeout_ns: int) -> int:
         """Wait until a picture (or a later one) is on the screen and return the result code; one thread at a time."""
-        device = self._device
-        if self.tags.id_version == 1:
-            return int(device.functions.vkWaitForPresentKHR(device.handle, self.handle, present_id, timeout_ns))
-        info = abi.struct("VkPresentWait2InfoKHR", presentId=present_id, timeout=timeout_ns)
-        return int(self._timing_functions.vkWaitForPresent2KHR(abi.handle_number(self.handle), info))
+        return self._waits.wait(self.handle, self.tags, present_id, timeout_ns)
 
     def close(self) -> None:
         """Free it; nothing may be drawn into or presented from it any more."""

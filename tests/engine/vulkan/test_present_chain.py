@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.vulkan import api
 from app.engine.vulkan import present_timing_abi as abi
-from app.engine.vulkan.device import PRESENT_WAIT, SWAPCHAIN_MAINTENANCE
+from app.engine.vulkan.device import LATEST_READY, PRESENT_WAIT, SWAPCHAIN_MAINTENANCE, feature_chain
 from app.engine.vulkan.present_chain import PresentChain, PresentTags, read_present_tags
 from app.engine.vulkan.results import SUCCESS, SURFACE_LOST, SurfaceLostError
 
@@ -30,6 +30,7 @@ def chained_types(first: Any) -> list[int]:
     while address:
         struct = abi.ffi.cast("VkPresentId2KHR *", address)
         types.append(int(struct.sType))
+        assert len(types) < 20, "the chain bites its tail: a struct in it was freed"
         address = int(abi.ffi.cast("uintptr_t", struct.pNext))
     return types
 
@@ -134,3 +135,18 @@ def test_the_question_for_a_display_time_names_stage_and_clock() -> None:
     assert first.swapchainCount == 1
     timing = first.pTimingInfos[0]
     assert (timing.timeDomainId, timing.presentStageQueries, timing.targetTime, timing.flags) == (77, 8, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("extensions", "types"),
+    [
+        ((), set()),
+        (SECOND, {1000479002, 1000480001}),
+        (ALL, {1000479002, 1000480001, 1000208000, 1000294001, 1000248000}),
+        ((*ALL, SWAPCHAIN_MAINTENANCE, LATEST_READY[0]), {1000479002, 1000480001, 1000208000, 1000294001, 1000248000,
+                                                          1000275000, 1000361000}),
+    ],
+)  # fmt: skip
+def test_a_device_is_made_with_the_features_of_its_extensions(extensions: tuple[str, ...], types: set[int]) -> None:
+    vulkan_1_3 = 53
+    assert set(chained_types(feature_chain(frozenset(extensions)))) == {vulkan_1_3, *types}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from app.core.vocabulary import PresentMode
 from app.engine.vulkan import api
 from app.engine.vulkan import present_timing_abi as abi
 from app.engine.vulkan.display_time import OVERTAKEN, Shown
-from app.engine.vulkan.present_chain import PresentTags
+from app.engine.vulkan.present_chain import PresentIdWaits, PresentTags
 from app.engine.vulkan.present_timing import QUEUE_SIZE, PresentTimingTimes
-from app.engine.vulkan.results import DEVICE_LOST, INCOMPLETE, SUCCESS
+from app.engine.vulkan.results import DEVICE_LOST, INCOMPLETE, SUCCESS, TIMEOUT
 from tests.engine.vulkan.presentations import presentation
 
 MONOTONIC, RAW, SWAPCHAIN_LOCAL = 1, 2, 1000208001
@@ -54,6 +55,66 @@ class FakeDriver:
             timing.pPresentStages[0].time = stamp
         properties.presentationTimingCount = len(given)
         return INCOMPLETE if self.results else self.code
+
+
+def bind(monkeypatch: pytest.MonkeyPatch, name: str, signature: str, body: Any) -> abi.TimingFunctions:
+    """Return the functions of a driver that has exactly this one."""
+    callback = abi.ffi.callback(signature, body)
+    address = api.ffi.cast("PFN_vkVoidFunction", int(abi.ffi.cast("uintptr_t", callback)))
+    nothing = api.ffi.cast("PFN_vkVoidFunction", 0)
+
+    def get_address(_device: object, asked: bytes) -> Any:
+        return address if asked == name.encode() else nothing
+
+    monkeypatch.setattr(api, "lib", SimpleNamespace(vkGetDeviceProcAddr=get_address, kept=callback))
+    return abi.TimingFunctions(api.ffi.cast("VkDevice", 0x42))
+
+
+def test_functions_are_called_with_device_handle_and_numbers_as_the_driver_expects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: list[tuple[int, int, int]] = []
+
+    def body(device: Any, swapchain: int, size: int) -> int:
+        called.append((int(abi.ffi.cast("uintptr_t", device)), swapchain, size))
+        return -7
+
+    functions = bind(
+        monkeypatch, "vkSetSwapchainPresentTimingQueueSizeEXT", "int32_t(void *, uint64_t, uint32_t)", body
+    )
+    for size in (1, 2):
+        assert functions.vkSetSwapchainPresentTimingQueueSizeEXT(0x77, size) == -7
+    assert called == [(0x42, 0x77, 1), (0x42, 0x77, 2)]
+    with pytest.raises(AttributeError, match="the Vulkan driver has no vkGetPastPresentationTimingEXT"):
+        functions.vkGetPastPresentationTimingEXT(None, None)
+
+
+def test_present_wait2_waits_for_the_id_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int, int]] = []
+
+    def body(_device: Any, swapchain: int, info: Any) -> int:
+        assert info.sType == abi.STRUCTURE_TYPES["VkPresentWait2InfoKHR"]
+        asked.append((swapchain, info.presentId, info.timeout))
+        return TIMEOUT
+
+    signature = "int32_t(void *, uint64_t, const VkPresentWait2InfoKHR *)"
+    waits = PresentIdWaits(SimpleNamespace(), bind(monkeypatch, "vkWaitForPresent2KHR", signature, body))  # type: ignore[arg-type]  # the functions do the work
+    handle = api.ffi.cast("VkSwapchainKHR", 0x77)
+    assert waits.wait(handle, PresentTags(2, can_wait=True), 2**40, 50_000_000) == TIMEOUT
+    assert asked == [(0x77, 2**40, 50_000_000)]
+
+
+def test_present_wait_of_old_waits_for_the_id_it_is_given() -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def wait(*arguments: Any) -> int:
+        asked.append(arguments)
+        return SUCCESS
+
+    device: Any = SimpleNamespace(functions=SimpleNamespace(vkWaitForPresentKHR=wait), handle="device")
+    waits = PresentIdWaits(device, SimpleNamespace())  # type: ignore[arg-type]  # not for these ids
+    assert waits.wait("swapchain", PresentTags(1, can_wait=True), 7, 50) == SUCCESS
+    assert asked == [("device", "swapchain", 7, 50)]
 
 
 class FakeSwapchain:
