@@ -88,6 +88,12 @@ class OptionPanel(QWidget):
             if key in self.rows:
                 self.rows[key].show_effect(text)
 
+    def show_actual(self, texts: Mapping[str, str]) -> None:
+        """Show beside each of these options what is really there; "" takes it away."""
+        for key, text in texts.items():
+            if key in self.rows:
+                self.rows[key].show_actual(text)
+
     def show_advice(self, advice: Mapping[str, str]) -> None:
         """Show a warning on each of these options, and none on the rest."""
         for key, row in self.rows.items():

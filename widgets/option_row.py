@@ -15,6 +15,9 @@ from widgets.theme import muted_colour, warning_colour
 
 LABEL_WIDTH_PX: Final = 164
 
+_REFUSED: Final = "refused"
+"""How the word of the engine begins when the system does not allow what an option asks for."""
+
 
 class OptionRow(QWidget):
     """A control with its name, its changed marker and its notes.
@@ -72,18 +75,21 @@ class OptionRow(QWidget):
 
     def show_effect(self, text: str) -> None:
         """Show when the last change acts, as the engine said; "" takes it away."""
-        self._effect = text
-        self._show_notes()
+        if text != self._effect:
+            self._effect = text
+            self._show_notes()
 
     def show_actual(self, text: str) -> None:
         """Show what was granted or is really there; "" takes it away."""
-        self._actual = text
-        self._show_notes()
+        if text != self._actual:
+            self._actual = text
+            self._show_notes()
 
     def show_advice(self, text: str) -> None:
         """Show a warning with its arithmetic; "" takes it away."""
-        self._advice = text
-        self._show_notes()
+        if text != self._advice:
+            self._advice = text
+            self._show_notes()
 
     @property
     def is_changed(self) -> bool:
@@ -127,13 +133,16 @@ class OptionRow(QWidget):
         parts = []
         if self.is_changed:
             parts.append(f"was {html.escape(option_value_text(self.row, self._loaded))}")
-        if self._effect:
+        refused = self._effect.startswith(_REFUSED)
+        if self._effect and not refused:
             parts.append(html.escape(self._effect))
         text = f'<span style="color:{muted}">{" · ".join(parts)}</span>' if parts else ""
         if self._actual:
             text += ("<br>" if text else "") + html.escape(self._actual)
         if self._advice:
             text += ("<br>" if text else "") + f'<span style="color:{warning}">⚠ {html.escape(self._advice)}</span>'
+        if refused:
+            text += ("<br>" if text else "") + f'<span style="color:{warning}">✖ {html.escape(self._effect)}</span>'
         if self._refusal:
             kept = "not in force" if self._has_draft else "not taken"
             refusal = f"✖ {kept}: {self._refusal}"

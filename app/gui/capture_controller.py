@@ -13,6 +13,7 @@ from PySide6.QtGui import QDesktopServices
 
 from app.core.errors import VeoTunerError
 from app.export.report import write_report
+from app.gui.free_path import free_path
 from app.gui.main_window import MainWindow
 from app.gui.prompts import REPORT_FILTER, Prompts
 from app.gui.run_controller import RunController
@@ -85,9 +86,7 @@ class CaptureController(QObject):
 
     def _free_path(self, what: str, suffix: str = ".png") -> Path:
         stamp = f"{datetime.now().astimezone():%Y-%m-%dT%H-%M-%S}"
-        base = self._folder() / f"{what}-{stamp}{suffix}"
-        taken = (base.with_stem(f"{base.stem}-{number}") for number in range(2, 1000))
-        return base if not base.exists() else next(path for path in taken if not path.exists())
+        return free_path(self._folder() / f"{what}-{stamp}{suffix}")
 
     def _folder(self) -> Path:
         state = self._runs.state

@@ -40,14 +40,38 @@ TILES: Final = (
 )
 
 
-def source_counters(series: SourceSeries) -> FrameCounters:
-    """Return totals of one of several sources: of the frames whose record was read, so none is in flight."""
-    lost, displayed = series.lost, int(series.counts[Fate.DISPLAYED])
-    return FrameCounters(displayed + sum(lost.values()), displayed, lost, None, 0, 0)
+@dataclass(frozen=True, slots=True)
+class LostFrames:
+    """What the tile of losses says.
+
+    Attributes:
+        by_class: lost frames by class, every class. total: frames that they are a part of.
+        basis: which frames these are, in words. repeated: refreshes that showed a frame again; None where unknown.
+    """
+
+    by_class: Mapping[Fate, int]
+    total: int
+    basis: str
+    repeated: int | None
+
+
+def lost_of_run(counters: FrameCounters | None) -> LostFrames | None:
+    """Return the losses of a run of one source; None before the engine has counted."""
+    if counters is None:
+        return None
+    basis = f"produced since the run began, {counters.in_flight} in flight"
+    return LostFrames(counters.lost, counters.produced, basis, counters.repeated)
+
+
+def lost_of_source(series: SourceSeries) -> LostFrames:
+    """Return the losses of one of several sources, whose totals the engine does not count each by itself."""
+    lost = series.lost
+    total = int(series.counts[Fate.DISPLAYED]) + sum(lost.values())
+    return LostFrames(lost, total, "records of this source since the run began", None)
 
 
 def live_tiles(
-    frames: FrameArray, interval_metric: str, nominal_ms: float, counters: FrameCounters | None, source: str
+    frames: FrameArray, interval_metric: str, nominal_ms: float, lost: LostFrames | None, source: str
 ) -> dict[str, TileText]:
     """Return every tile by id.
 
@@ -55,12 +79,12 @@ def live_tiles(
         frames: records of the newest `WINDOW_S`.
         interval_metric: `display_interval_ms`, or `present_interval_ms` where there is no display time.
         nominal_ms: NaN when there is none.
-        counters: totals of the run; None before there are any.
+        lost: what was lost of which frames; None before anybody counted.
         source: where the display times come from, in words.
     """
     measured = _measure(frames, interval_metric, nominal_ms)
     tiles = {spec.id: _tile(spec, measured, interval_metric, source) for spec in TILES}
-    return {**tiles, "lost": _lost_tile(counters)}
+    return {**tiles, "lost": _lost_tile(lost)}
 
 
 def _measure(frames: FrameArray, interval_metric: str, nominal_ms: float) -> Mapping[str, Measured]:
@@ -101,19 +125,19 @@ def _basis(n: int, source: str) -> str:
     return f"N = {n}, the last {WINDOW_S:.0f} s" + (f"; {source}" if source else "")
 
 
-def _lost_tile(counters: FrameCounters | None) -> TileText:
+def _lost_tile(lost: LostFrames | None) -> TileText:
     row = metric("loss_ratio")
-    if counters is None or not counters.produced:
-        reason = "the engine published no counters yet" if counters is None else row.missing
+    if lost is None or not lost.total:
+        reason = "the engine published no counters yet" if lost is None else row.missing
         return TileText("Lost", "—", "", reason, f"{row.definition}\n{reason}")
-    lost = sum(counters.lost.values())
-    by_class = [f"{fate.label}: {counters.lost[fate]}" for fate in LOSS_CLASSES if counters.lost[fate]]
+    count = sum(lost.by_class.values())
+    by_class = [f"{fate.label}: {lost.by_class[fate]}" for fate in LOSS_CLASSES if lost.by_class[fate]]
     tip = "\n".join((
         row.definition,
-        f"{lost} of {counters.produced} produced since the run began, {counters.in_flight} in flight",
+        f"{count} of {lost.total} {lost.basis}",
         *(by_class or ["no class has any"]),
-        f"repeated refreshes (no loss): {'—' if counters.repeated is None else counters.repeated}",
+        f"repeated refreshes (no loss): {'—' if lost.repeated is None else lost.repeated}",
     ))  # fmt: skip
     return TileText(
-        "Lost", f"{lost} frame{'' if lost == 1 else 's'}", value_text(row.id, lost / counters.produced), "", tip
+        "Lost", f"{count} frame{'' if count == 1 else 's'}", value_text(row.id, count / lost.total), "", tip
     )

@@ -16,9 +16,10 @@ from app.gui.config_model import ConfigModel
 from app.gui.encode_numbers import encode_tiles
 from app.gui.encoder_status import EncoderFacts
 from app.gui.event_text import EventRow, loss_text
-from app.gui.live_numbers import WINDOW_S, live_tiles, source_counters
+from app.gui.live_numbers import WINDOW_S, live_tiles, lost_of_run, lost_of_source
 from app.gui.live_series import LiveSeries
 from app.gui.main_window import MainWindow
+from app.gui.option_notes import stream_notes
 from app.gui.run_controller import RunController
 from app.gui.run_presenter import RunPresenter
 from app.gui.status_line import StatusFacts, status_items
@@ -83,9 +84,9 @@ class NumbersPresenter(QObject):
     def _show_tiles(self) -> None:
         live, tiles = self._live, self._window.tiles
         source = live.note("interval").source
-        counters = source_counters(live.shown_source) if live.source_count > 1 else self._runs.counters()
+        lost = lost_of_source(live.shown_source) if live.source_count > 1 else lost_of_run(self._runs.counters())
         frames = live.recent_records(WINDOW_S)
-        for name, text in live_tiles(frames, live.interval_metric(), live.nominal_ms, counters, source).items():
+        for name, text in live_tiles(frames, live.interval_metric(), live.nominal_ms, lost, source).items():
             tiles[name].show_text(text)
         encodes = self._encodes()
         for name, text in encode_tiles(self._presenter.encodes.recent(time.monotonic_ns())).items():
@@ -128,6 +129,8 @@ class NumbersPresenter(QObject):
         return None if stream is None else StreamFacts(stream.server.url, stream.status)
 
     def _show_stream(self) -> None:
+        served = self._runs.phase.is_live and self._model.config.enable_preview
+        self._window.panel.show_actual(stream_notes(self._stream_facts() if served else None))
         dialog = self._window.stream_dialog
         if dialog.isVisible():
             stream = self._runs.stream if self._runs.phase.is_live else None

@@ -92,6 +92,11 @@ class RunController(QObject):
         return "" if self._session is None else self._session.request.source
 
     @property
+    def config(self) -> VeoConfig | None:
+        """The configuration with which the present or last run was started; None before the first."""
+        return None if self._session is None else self._session.request.config
+
+    @property
     def stream(self) -> RunStream | None:
         """The preview stream of the present or last run; None before the first."""
         return None if self._session is None else self._session.stream

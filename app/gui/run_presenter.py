@@ -9,6 +9,7 @@ from typing import Final
 from PySide6.QtCore import QObject, Signal
 
 from app.config.advice import config_advice
+from app.config.editing import changed_options
 from app.config.options import option
 from app.core.clock import NO_STAMP_NS
 from app.gui.config_log import ConfigLog
@@ -17,6 +18,7 @@ from app.gui.encode_numbers import EncodeSeries
 from app.gui.event_text import EventRow, change_label, decision_label, event_rows, run_time_text
 from app.gui.live_series import READINGS, LiveSeries
 from app.gui.main_window import MainWindow
+from app.gui.option_notes import DECISION_KEYS, decision_notes, encoder_notes, interpolation_notes, sink_notes
 from app.gui.run_controller import RunController
 from app.ipc.messages import (
     ConfigApplied,
@@ -74,7 +76,6 @@ class RunPresenter(QObject):
         self.encodes = EncodeSeries()
         self.configs = ConfigLog()
         self.encoder_told_ns = NO_STAMP_NS
-        self._restart_keys: set[str] = set()
         runs.began.connect(self._let_go)
         runs.message.connect(self._take)
         runs.state_changed.connect(self._show_state)
@@ -119,6 +120,7 @@ class RunPresenter(QObject):
             case SegmentEnded():
                 self._mark(message.ended_ns, TimeEvent(0, message.reason, "segment"), message.source_index)
             case GovernorDecision():
+                self._window.panel.show_actual(decision_notes(message))
                 self._mark(message.at_ns, TimeEvent(0, decision_label(message), "governor", message.reason))
             case _:
                 self._take_readings(message)
@@ -126,6 +128,7 @@ class RunPresenter(QObject):
     def _take_readings(self, message: FromEngine) -> None:
         match message:
             case EncoderState():
+                self._window.panel.show_actual(encoder_notes(message))
                 self.encoder_told_ns = time.monotonic_ns()
             case EncodeRecords():
                 self.encodes.take(message)
@@ -139,7 +142,8 @@ class RunPresenter(QObject):
         self.encodes.clear()
         self.configs.clear()
         self.encoder_told_ns = NO_STAMP_NS
-        self._offer_restart(set())
+        self._window.panel.show_actual(dict.fromkeys((*DECISION_KEYS.values(), "encoder.enabled"), ""))
+        self._offer_restart()
         self._window.source_box.show_sources((ready.source, *ready.more_sources))
         self._sampler = self._runs.sampler
         self._feed = self._sampler.subscribe() if self._sampler is not None else None
@@ -164,12 +168,13 @@ class RunPresenter(QObject):
         self.configs.add(applied)
         if applied.changes:
             self._mark(applied.applied_ns, TimeEvent(0, change_label(applied), "config"))
-        self._offer_restart(self._restart_keys | {key for key in applied.changes if option(key).section == "device"})
+        self._offer_restart()
 
-    def _offer_restart(self, keys: set[str]) -> None:
+    def _offer_restart(self) -> None:
         """Offer to restart beside options that act with the next engine: a device is never changed under one."""
-        self._restart_keys = keys
-        self._window.panel.offer_restart(keys)
+        began = self._runs.config
+        changed = {} if began is None else changed_options(began, self._model.config)
+        self._window.panel.offer_restart(key for key in changed if option(key).section == "device")
 
     def _mark(self, at_ns: int, event: TimeEvent, source_index: int | None = None) -> None:
         self._live.add_event(replace(event, time_s=self._live.time_s(at_ns)), source_index)
@@ -178,12 +183,7 @@ class RunPresenter(QObject):
 
     def _show_sink(self, sink: SinkInfo) -> None:
         self._sink = sink
-        rows = self._window.panel.rows
-        reason = f" ({sink.grant_reason})" if sink.grant_reason else ""
-        rows["present_mode"].show_actual(
-            f"requested: {sink.present_mode_requested} · granted: {sink.present_mode_granted}{reason}{live_text(sink)}"
-        )
-        rows["min_image_count"].show_actual(f"the swapchain has {sink.image_count} images")
+        self._window.panel.show_actual(sink_notes(sink))
         self._show_advice()
 
     def _show_advice(self) -> None:
@@ -196,6 +196,7 @@ class RunPresenter(QObject):
             image_count=sink.image_count if sink else None,
         )
         self._window.panel.show_advice({item.key: item.text for item in advice})
+        self._window.panel.show_actual(interpolation_notes(self._model.config, state.source if state else None))
 
     # --- state ---
 
@@ -214,12 +215,6 @@ class RunPresenter(QObject):
     def _tell_once(self, row: EventRow) -> None:
         if not any(text == row.text for _, _, text in self._window.events.rows[-20:]):
             self.add_event(row)
-
-
-def live_text(sink: SinkInfo) -> str:
-    """Return to which present modes the swapchain changes without a rebuild, "" when to no other one."""
-    others = [mode for mode in sink.live_modes if mode != sink.present_mode_granted]
-    return f" · without a rebuild: {', '.join(others)}" if others else ""
 
 
 def _gpu_reasons(text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from app.config.source_text import parse_source, redacted
 from app.core.errors import VeoTunerError
 from app.gui.config_model import ConfigModel
+from app.gui.free_path import free_path
 from app.gui.main_window import MainWindow
 from app.gui.preview_sink import preview_sink
 from app.gui.prompts import ENCODE_FILTER, SOURCE_FILTER, Prompts
@@ -68,7 +69,7 @@ class SourceController(QObject):
 
     @property
     def encode_to(self) -> str:
-        """File of the encode branch; "" when its packets are counted only."""
+        """File of the encode branch, with a number behind its name where it exists; "" for packets counted only."""
         return self._encode_to
 
     def play(self, source: str) -> None:
@@ -98,7 +99,8 @@ class SourceController(QObject):
         if not self._sources:
             self.open_file()
             return
-        self._runs.start(self._sources, preview_sink(self._window.host), self._model.config, self._encode_to)
+        encode_to = str(free_path(Path(self._encode_to))) if self._encode_to else ""
+        self._runs.start(self._sources, preview_sink(self._window.host), self._model.config, encode_to)
 
     def toggle(self) -> None:
         """Run, pause or go on, whichever makes sense now."""
@@ -182,6 +184,8 @@ class SourceController(QObject):
         if self._runs.phase.is_live:
             self.notice.emit(f"the run starts anew, {how}")
             self.start()
+        else:
+            self.notice.emit(f"the next run is {how}")
 
     def _remember(self, source: str) -> None:
         if redacted(source) == source:  # a password or token does not go into a file of ours

@@ -25,6 +25,13 @@ def stream_item(facts: StreamFacts) -> StatusItem:
     return StatusItem("stream", f"stream {clients} of {MAX_CLIENTS}", tip)
 
 
+def stream_words(facts: StreamFacts) -> str:
+    """Return where the stream is served and who watches, in a line."""
+    if not facts.url:
+        return "the server is starting"
+    return f"served at {facts.url}, {facts.status.clients if facts.status else 0} of {MAX_CLIENTS} clients"
+
+
 def stream_rows(facts: StreamFacts) -> list[tuple[str, str]]:
     """Return what the server counts, by name; dashes before it has said anything."""
     status = facts.status

@@ -6,9 +6,10 @@ import math
 
 from app.core.records import empty_frames
 from app.core.vocabulary import LOSS_CLASSES, DisplayTimeSource, Fate
-from app.gui.live_numbers import live_tiles
+from app.gui.live_numbers import live_tiles, lost_of_run, lost_of_source
+from app.gui.source_series import SourceSeries
 from app.ipc.frame_ring import FrameCounters
-from tests.gui.test_live_series import frames_at_60_hz
+from tests.gui.test_live_series import ORIGIN_NS, frames_at_60_hz
 
 TRUTH = DisplayTimeSource.VIRTUAL_DISPLAY
 NOBODY = dict.fromkeys(LOSS_CLASSES, 0)
@@ -44,9 +45,18 @@ def test_without_a_display_time_the_tiles_say_that_they_speak_of_present_calls()
 
 def test_losses_are_counted_for_the_run_and_told_by_class() -> None:
     lost = {**NOBODY, Fate.QUEUE_OVERFLOW: 3, Fate.DEADLINE_MISSED: 2}
-    tile = live_tiles(
-        empty_frames(0), "display_interval_ms", math.nan, FrameCounters(500, 490, lost, 1, 5, 1), ""
-    )["lost"]  # fmt: skip
+    counted = lost_of_run(FrameCounters(500, 490, lost, 1, 5, 1))
+    tile = live_tiles(empty_frames(0), "display_interval_ms", math.nan, counted, "")["lost"]
     assert (tile.value, tile.basis) == ("5 frames", "1 %")
     assert "queue_overflow: 3" in tile.tip
     assert "5 in flight" in tile.tip
+
+
+def test_losses_of_one_of_several_sources_are_a_part_of_its_own_frames() -> None:
+    series = SourceSeries(1000)
+    frames = frames_at_60_hz(0, 100, source=TRUTH)
+    frames["fate"][:4] = Fate.SUPERSEDED
+    series.take(frames, ORIGIN_NS)
+    tile = live_tiles(empty_frames(0), "display_interval_ms", math.nan, lost_of_source(series), "")["lost"]
+    assert (tile.value, tile.basis) == ("4 frames", "4 %")
+    assert "4 of 100 records of this source since the run began" in tile.tip

@@ -49,6 +49,9 @@ def test_encoding_to_a_file_switches_the_encoder_on_and_the_file_plays(
         tile = workbench.window.tiles["encode_ms"]
         await until(lambda: tile.isVisible() and tile.text is not None and tile.text.value.endswith(" ms"))
         assert str(tmp_path / "preview.mkv") in workbench.window.status.labels["encoder"].toolTip()
+        assert "preview.mkv" in workbench.window.panel.rows["encoder.enabled"].notes.text()
+        workbench.sources.restart()
+        await until(lambda: "preview-2.mkv" in workbench.window.status.labels["encoder"].toolTip())
         workbench.runs.stop()
         await until(lambda: workbench.runs.phase is Phase.FINISHED and not workbench.runs.is_busy)
 
@@ -197,6 +200,10 @@ def test_a_changed_device_offers_to_restart_and_the_new_engine_takes_the_offer_a
         workbench.model.set_option("device.vulkan_device", "llvmpipe")
         await until(lambda: not row.restart.isHidden())
         assert "when the engine is started anew" in row.notes.text()
+        workbench.model.set_option("device.vulkan_device", None)
+        await until(row.restart.isHidden)
+        workbench.model.set_option("device.vulkan_device", "llvmpipe")
+        await until(lambda: not row.restart.isHidden())
         first = workbench.runs.state
         row.restart.click()
 
@@ -220,6 +227,7 @@ def test_a_decision_is_a_row_and_a_line_and_a_decimated_frame_is_marked(play: Pl
         assert "thermal: ceiling 43 fps, 43 fps from now on – 82 °C" in events(workbench, "governor")
         lines = [event for event in workbench.live.events() if event.kind == "governor"]
         assert (lines[-1].text, lines[-1].reason) == ("thermal: ceiling 43 fps", "82 °C")
+        assert "last: ceiling 43 fps – 82 °C" in workbench.window.panel.rows["thermal_guard.enabled"].notes.text()
         assert not any("decimated" in text for text in events(workbench, "lost"))
 
     play(scenario)

@@ -75,6 +75,12 @@ def test_the_engine_s_word_on_when_a_change_acts_stands_beside_it(panel: OptionP
     assert "granted: FIFO (not offered)" in notes
 
 
+def test_an_engine_that_is_refused_a_right_is_quoted_as_a_warning(panel: OptionPanel) -> None:
+    show_changed(panel, "realtime.policy", "fifo")
+    panel.show_effects({"realtime.policy": "refused: RLIMIT_RTPRIO is 0; raise it in limits.conf"})
+    assert "✖ refused: RLIMIT_RTPRIO is 0" in panel.rows["realtime.policy"].notes.text()
+
+
 def test_advice_is_shown_with_a_sign_and_goes_away(panel: OptionPanel) -> None:
     panel.show_advice({"frame_queue_depth": "4 frames hold 67 ms, render_latency_ms is 100"})
     assert "⚠ 4 frames hold 67 ms" in panel.rows["frame_queue_depth"].notes.text()
