@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -128,7 +129,8 @@ class EngineHarness:
         """Stop in order, or take the end that came by itself; the balance of the run must be even."""
         told = [message for message in self.messages if isinstance(message, RunFinished)]
         if not told:
-            self.send(StopRun())
+            with contextlib.suppress(ChannelClosedError):
+                self.send(StopRun())
         finished = told[0] if told else self.wait_for((RunFinished, RunFailed))
         assert isinstance(finished, RunFinished), finished
         assert self.process.wait(10) == 0

@@ -5,6 +5,7 @@ A walk is a function of its seed, save for what the machine's own timing adds.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from app.core.clock import NO_STAMP_NS
 from app.core.errors import InvalidInputError
 from app.core.records import FLAG_INTERPOLATED, FrameArray
 from app.core.vocabulary import Fate
+from app.ipc.channel import ChannelClosedError
 from app.ipc.messages import (
     CaptureFrame,
     EngineEvent,
@@ -94,12 +96,13 @@ class Walk:
     def go(self, seconds: float) -> None:
         """Take random steps for so long; the run stands neither paused nor hidden afterwards."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not self._has_ended():
-            self._draw.choice(self._steps)()
-            self._engine.frames()
-            self._engine.drain_messages(self._draw.choice((0.0, 0.005, 0.05, 0.3)))
-        self._engine.send(SetPaused(False))
-        self._engine.send(SetOccluded(False))
+        with contextlib.suppress(ChannelClosedError):  # its sources have ended meanwhile, or `finish` finds out why
+            while time.monotonic() < end and not self._has_ended():
+                self._draw.choice(self._steps)()
+                self._engine.frames()
+                self._engine.drain_messages(self._draw.choice((0.0, 0.005, 0.05, 0.3)))
+            self._engine.send(SetPaused(False))
+            self._engine.send(SetOccluded(False))
 
     def _has_ended(self) -> bool:
         return any(isinstance(message, RunFinished) for message in self._engine.messages)
