@@ -61,14 +61,6 @@ class PicturesInFlight:
         self._ladder.collect(time.monotonic_ns())
         return sum(presentation.is_open for presentation in self._pending)
 
-    def await_display(self, deadline_ns: int, besides: Presentation | None = None) -> bool:
-        """Wait until every picture (but one) is known to be displayed; False at the deadline."""
-        while self.undisplayed() > (besides is not None and besides.is_open):
-            if time.monotonic_ns() >= deadline_ns:
-                return False
-            time.sleep(_POLL_S)
-        return True
-
     def settle(self, *, ending: bool) -> None:
         """Settle pictures in order as far as their fate is known.
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from app.config.sink_text import SurfaceSpec
 from app.core.clock import NS_PER_MS, NS_PER_S
@@ -32,6 +32,7 @@ from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
 from app.engine.vulkan.surface import Surface, open_surface
 from app.engine.vulkan.swapchain import SurfaceOffer, SurfaceReader, Swapchain
+from app.engine.wayland.frame_callbacks import FrameCallbacks
 from app.ipc.messages import SinkInfo
 
 FRAMES_IN_FLIGHT: Final = 3
@@ -40,18 +41,7 @@ _SETTLE_NS: Final = 300 * NS_PER_MS
 """How long a rebuild waits for display times before it gives them up."""
 
 _HIDDEN_WAIT_NS: Final = 20 * NS_PER_MS
-_SEEN_NS: Final = 100 * NS_PER_MS
-"""How long a picture is held back for the one before it to be seen, before the window counts as hidden."""
-
 _OPENED: Final = "opened"
-
-
-class _Withheld(NamedTuple):
-    """A picture that is drawn and not given yet."""
-
-    presentation: Presentation
-    image_index: int
-    submit_ns: int
 
 
 class SwapchainSink:
@@ -74,7 +64,6 @@ class SwapchainSink:
         self._request = request
         self._swapchain: Swapchain | None = None
         self._held: int | None = None
-        self._withheld: _Withheld | None = None
         self._last: Presentation | None = None
         self._stale = ""
         self._suboptimal_is_final = False
@@ -172,7 +161,7 @@ class SwapchainSink:
                 return None
             if self._held is not None:
                 return self._held
-            if self._withheld is not None and not self._give_withheld(self._swapchain, deadline_ns):
+            if not self._is_wanted(self._swapchain, deadline_ns):
                 return None
             if self._try_acquire(self._swapchain, deadline_ns):
                 return self._held
@@ -193,11 +182,15 @@ class SwapchainSink:
         submission = renderer.queue(context, swapchain.present_semaphores[image_index])
         self._held = None
         presentation = self._pictures.begin(frames, submission, swapchain.mode, swapchain.presents + 1)
-        if self._may_stall(swapchain) and not self._pictures.await_display(submit_ns + _SEEN_NS, presentation):
-            self._withheld = _Withheld(presentation, image_index, submit_ns)
-            presentation.note_call(submit_ns, submit_ns, submit_ns)
-        else:
-            self._give(presentation, swapchain, image_index, submit_ns)
+        callbacks = self._frame_callbacks(swapchain)
+        if callbacks is not None:
+            callbacks.request()
+        self._ladder.before_present(presentation)
+        call_ns = time.monotonic_ns()
+        presentation.call_ns = call_ns
+        code = swapchain.present(image_index, presentation.fence)
+        presentation.note_call(submit_ns, call_ns, time.monotonic_ns())
+        self._take_present_result(presentation, code)
 
     def collect(self) -> Sequence[Settled]:
         """Return the frames whose fate became known.
@@ -315,36 +308,25 @@ class SwapchainSink:
             check(code, "vkAcquireNextImageKHR")
         return False
 
-    def _give(self, presentation: Presentation, swapchain: Swapchain, image_index: int, submit_ns: int) -> None:
-        """Queue a picture that is drawn, or being drawn, for display."""
-        self._ladder.before_present(presentation)
-        call_ns = time.monotonic_ns()
-        presentation.call_ns = call_ns
-        code = swapchain.present(image_index, presentation.fence)
-        presentation.note_call(submit_ns, call_ns, time.monotonic_ns())
-        self._take_present_result(presentation, code)
+    def _frame_callbacks(self, swapchain: Swapchain) -> FrameCallbacks | None:
+        """Return what a present of this swapchain may wait for without a limit, None where it does not."""
+        return self._surface.frame_callbacks if swapchain.mode in IN_ORDER_MODES else None
 
-    def _may_stall(self, swapchain: Swapchain) -> bool:
-        """Tell whether a present may never return while the window is hidden (Wayland without wp_fifo_manager_v1).
+    def _is_wanted(self, swapchain: Swapchain, deadline_ns: int) -> bool:
+        """Wait until a present would return; False at the deadline.
 
-        Then a picture is given only when the one before is known to be seen. That costs no refresh: such a FIFO holds
-        one picture in any case.
+        A FIFO present of a hidden window may never return (Wayland without wp_fifo_manager_v1): Mesa waits in it for
+        the frame callback of the picture before. Waiting here, with a limit and before a picture is chosen, costs no
+        refresh, and the picture is the fresher for it.
         """
-        return self._surface.fifo_may_stall and swapchain.mode in IN_ORDER_MODES
-
-    def _give_withheld(self, swapchain: Swapchain, deadline_ns: int) -> bool:
-        """Give the picture held back once the window is seen again; False at the deadline."""
-        assert self._withheld is not None
-        presentation, image_index, submit_ns = self._withheld
-        if self._may_stall(swapchain) and not self._pictures.await_display(deadline_ns, presentation):
-            return False
-        self._withheld = None
-        self._give(presentation, swapchain, image_index, submit_ns)
-        return True
+        callbacks = self._frame_callbacks(swapchain)
+        return callbacks is None or callbacks.wait(deadline_ns)
 
     def _take_present_result(self, presentation: Presentation, code: int) -> None:
         if code not in (SUCCESS, SUBOPTIMAL):
             presentation.note_refused()
+            if self._surface.frame_callbacks is not None:
+                self._surface.frame_callbacks.withdraw()
             if code != OUT_OF_DATE:
                 presentation.fence = None  # nothing will signal it any more
                 check(code, "vkQueuePresentKHR")
@@ -394,10 +376,6 @@ class SwapchainSink:
         if self._held is not None:
             self._held = None
             self._renderer.discard_acquired(self._renderer.next_context())
-        if self._withheld is not None:
-            self._withheld.presentation.note_refused()
-            self._withheld.presentation.fence = None  # nothing will signal it
-            self._withheld = None
         self._pictures.await_end(time.monotonic_ns() + _SETTLE_NS, ending=False)
         self._pictures.abandon()
 

@@ -41,11 +41,6 @@ class Surface(Protocol):
         ...
 
     @property
-    def fifo_may_stall(self) -> bool:
-        """Tell whether a FIFO present may never return while the window is hidden."""
-        ...
-
-    @property
     def frame_callbacks(self) -> FrameCallbacks | None:
         """Return what tells when a FIFO present will return at once; None where it always does in the end."""
         ...
@@ -77,7 +72,6 @@ class HeadlessSurface:
 
     kind = "headless"
     feedback = None
-    fifo_may_stall = False
     frame_callbacks = None
 
     def __init__(self, instance: Instance, width: int, height: int) -> None:
@@ -109,7 +103,6 @@ class X11Surface:
 
     kind = "x11"
     feedback = None
-    fifo_may_stall = False
     frame_callbacks = None
 
     def __init__(self, instance: Instance, spec: X11Spec) -> None:
@@ -192,11 +185,6 @@ class WaylandSurface:
     def window_id(self) -> int | None:
         """Return None: a Wayland window has no id that another process could use."""
         return None
-
-    @property
-    def fifo_may_stall(self) -> bool:
-        """Tell whether a FIFO present may never return while the window is hidden."""
-        return not self._connection.has_fifo
 
     @property
     def frame_callbacks(self) -> FrameCallbacks | None:

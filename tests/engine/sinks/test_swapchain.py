@@ -338,11 +338,36 @@ def test_what_asks_for_no_other_swapchain_rebuilds_nothing(open_sink: OpenSink) 
 
 @pytest.fixture
 def feedback(monkeypatch: pytest.MonkeyPatch) -> Played:
-    """Makes the headless surface one whose FIFO may stall, with a compositor that answers what the test says."""
+    """Makes the display times of a headless surface those of a compositor that answers what the test says."""
     played = Played(DisplayTimeSource.PRESENTATION_FEEDBACK)
-    monkeypatch.setattr(HeadlessSurface, "fifo_may_stall", property(lambda _surface: True))
     monkeypatch.setattr(swapchain, "list_display_sources", lambda *_where: [played, CallReturns()])
     return played
+
+
+class Callbacks:
+    """Frame callbacks of a compositor that wants pictures when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.wants = True
+
+    def request(self) -> None:
+        self.asked += 1
+
+    def withdraw(self) -> None:
+        self.asked -= 1
+
+    def wait(self, deadline_ns: int) -> bool:
+        time.sleep(0 if self.wants else max(0, deadline_ns - time.monotonic_ns()) / SECOND_NS)
+        return self.wants
+
+
+@pytest.fixture
+def callbacks(monkeypatch: pytest.MonkeyPatch) -> Callbacks:
+    """Makes the headless surface one whose FIFO presents may never return."""
+    made = Callbacks()
+    monkeypatch.setattr(HeadlessSurface, "frame_callbacks", made)
+    return made
 
 
 def present_one(sink: SwapchainSink, frame_id: int) -> None:
@@ -353,53 +378,34 @@ def present_one(sink: SwapchainSink, frame_id: int) -> None:
     sink.present([frame], image)
 
 
-def answer(feedback: Played, number: int) -> None:
-    """Let the compositor say that a picture is shown now."""
-    feedback.said.append(Shown(feedback.given[number], time.monotonic_ns()))
-
-
-def test_a_picture_of_a_window_that_may_be_hidden_is_held_back_until_the_one_before_is_seen(
-    open_sink: OpenSink, feedback: Played
+def test_no_picture_is_given_to_a_fifo_while_the_compositor_wants_none(
+    open_sink: OpenSink, callbacks: Callbacks
 ) -> None:
-    sink = open_sink(HeadlessSpec(64, 48))
+    sink = open_sink(HeadlessSpec(64, 48), SinkRequest(PresentMode.FIFO, 4))
+    assert callbacks.asked == 0, "the probe's pictures are waited for by the driver"
     present_one(sink, 0)
+    assert callbacks.asked == 1
+    callbacks.wants = False
+    before_ns = time.monotonic_ns()
+    assert sink.acquire(before_ns + SECOND_NS // 50) is None
+    assert time.monotonic_ns() - before_ns >= SECOND_NS // 50
+    callbacks.wants = True
     present_one(sink, 1)
-    assert len(feedback.given) == 1, "presenting the second might never return"
-    assert sink.undisplayed() == 2
-    assert sink.acquire(time.monotonic_ns() + SECOND_NS // 100) is None
-    answer(feedback, 0)
-    assert sink.acquire(time.monotonic_ns() + SECOND_NS) is not None
-    assert len(feedback.given) == 2
-    answer(feedback, 1)
+    callbacks.wants = False
+    sink.rebuild(SinkRequest(PresentMode.MAILBOX, 4))
     present_one(sink, 2)
-    answer(feedback, 2)
+    assert callbacks.asked == 2, "no other mode waits for them"
     settled = sink.drain(time.monotonic_ns() + SECOND_NS)
     assert [(each.frame.frame_id, each.fate) for each in settled] == [(n, Fate.DISPLAYED) for n in range(3)]
-    for frame, _ in settled:
-        assert frame.submit_ns <= frame.present_call_ns <= frame.present_return_ns <= frame.displayed_ns
 
 
-def test_a_picture_held_back_is_lost_to_a_rebuild_and_given_at_once_in_a_mode_that_does_not_stall(
-    open_sink: OpenSink, feedback: Played
+def test_the_callback_of_a_picture_that_was_refused_is_not_waited_for(
+    open_sink: OpenSink, callbacks: Callbacks
 ) -> None:
     sink = open_sink(HeadlessSpec(64, 48))
-    present_one(sink, 0)
-    present_one(sink, 1)
-    sink.rebuild(SinkRequest(PresentMode.FIFO, 5))
-    fates = [each.fate for each in sink.drain(time.monotonic_ns() + SECOND_NS)]
-    assert fates == [Fate.DISPLAYED, Fate.COMPOSITOR_DISCARDED]
-    sink.rebuild(SinkRequest(PresentMode.MAILBOX, 5))
-    for frame_id in range(2, 6):
-        present_one(sink, frame_id)
-    assert [each.present_id for each in feedback.given[1:]] == [1, 2, 3, 4]
-    assert sink.undisplayed() == 4
-
-
-def test_closing_with_a_picture_held_back_leaves_nothing(open_sink: OpenSink, feedback: Played) -> None:
-    sink = open_sink(HeadlessSpec(64, 48))
-    present_one(sink, 0)
-    present_one(sink, 1)
-    assert len(sink.pending()) == 2
+    with replaced(sink._device.functions, "vkQueuePresentKHR", answering(OUT_OF_DATE)):
+        present_one(sink, 0)
+    assert callbacks.asked == 0
 
 
 def test_display_times_of_the_display_side_give_refresh_grid_and_rate(open_sink: OpenSink, feedback: Played) -> None:
