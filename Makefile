@@ -1,7 +1,7 @@
 # VeoTuner: `make run` shows it, `make test` checks it. Both prepare what they need first (packaging/setup.sh).
 BIN := .venv/bin
 
-.PHONY: help setup run test bench schema shaders clean
+.PHONY: help setup run test bench soak schema shaders clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -23,6 +23,10 @@ test:  ## lint, types, import contracts and the whole suite
 bench:  ## ratios measured in turns in one run, written to build/bench.md
 	@packaging/setup.sh --bench
 	$(BIN)/python -m tests.bench
+
+soak:  ## half an hour of 120 fps on the simulated display: memory, handles, threads and pacing stay flat
+	@packaging/setup.sh --test
+	$(BIN)/python -m tests.bench.soak
 
 schema: setup  ## write the JSON Schema of VeoConfig into assets/
 	$(BIN)/veotuner schema --output assets/veoconfig.schema.json

@@ -11,9 +11,11 @@ from datetime import datetime
 from pathlib import Path
 
 from tests.bench.decoding import measure as measure_decoding
+from tests.bench.frame_path import measure as measure_frame_path
 from tests.bench.isolation import measure as measure_isolation
 from tests.bench.presenting import measure as measure_presenting
 from tests.bench.rows import Row, markdown_table
+from tests.bench.several_sources import measure as measure_several_sources
 from tests.bench.veotuner_runs import BenchError
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
@@ -22,6 +24,8 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "presenting": measure_presenting,
     "decoding": measure_decoding,
     "isolation": measure_isolation,
+    "sources": measure_several_sources,
+    "frame-path": measure_frame_path,
 }
 
 

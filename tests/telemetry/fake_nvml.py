@@ -72,7 +72,8 @@ class FakeNvml:
         self.errors: dict[str, int] = {}
         self.missing: set[str] = set()
         self.calls: Counter[str] = Counter()
-        self._functions = {name: self._function(name, *how) for name, how in self._prototypes().items()}
+        prototypes = self._prototypes() | self._mig_prototypes()
+        self._functions = {name: self._function(name, *how) for name, how in prototypes.items()}
 
     def __getattr__(self, name: str) -> Any:
         functions = self.__dict__.get("_functions", {})
@@ -104,13 +105,7 @@ class FakeNvml:
             "nvmlDeviceGetHandleByPciBusId_v2": ((c_char_p, out), lambda text, p: self._by("bus_id", text, p)),
             "nvmlDeviceGetName": ((device, out, c_uint), lambda d, p, n: _put_text(p, n, self._gpu(d).name)),
             "nvmlDeviceGetUUID": ((device, out, c_uint), lambda d, p, n: _put_text(p, n, self._uuid(d))),
-            "nvmlDeviceGetMaxMigDeviceCount": (
-                (device, out),
-                lambda d, p: _put(p, c_uint, len(self._gpu(d).mig_uuids)),
-            ),
-            "nvmlDeviceGetMigDeviceHandleByIndex": ((device, c_uint, out), self._slice_by_index),
             "nvmlDeviceGetPciInfo_v3": ((device, out), self._pci),
-            "nvmlDeviceGetMigMode": ((device, out, out), lambda d, p, q: _put_two(p, q, self._gpu(d).mig, 0)),
             "nvmlDeviceGetTemperatureV": ((device, out), self._temperature_v),
             "nvmlDeviceGetTemperature": (
                 (device, c_uint, out),
@@ -152,6 +147,15 @@ class FakeNvml:
                 lambda d, counter, p: _put(p, c_uint, self._gpu(d).pcie_kb_per_s[counter]),
             ),
             "nvmlDeviceGetFieldValues": ((device, c_int, out), self._field_values),
+        }
+
+    def _mig_prototypes(self) -> dict[str, tuple[tuple[Any, ...], Callable[..., int]]]:
+        device, out = c_void_p, c_void_p
+        slots = ((device, out), lambda d, p: _put(p, c_uint, len(self._gpu(d).mig_uuids)))
+        return {
+            "nvmlDeviceGetMigMode": ((device, out, out), lambda d, p, q: _put_two(p, q, self._gpu(d).mig, 0)),
+            "nvmlDeviceGetMaxMigDeviceCount": slots,
+            "nvmlDeviceGetMigDeviceHandleByIndex": ((device, c_uint, out), self._slice_by_index),
         }
 
     def _gpu(self, handle: int) -> FakeGpu:

@@ -1,0 +1,63 @@
+"""Two minutes of 120 fps: nothing of it accumulates, in the engine or in its parent. `make soak` does half an hour."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.bench.soak import (
+    LEAST_LEAK_BYTES,
+    MOST_PACING_DRIFT_MS,
+    ProcessSlopes,
+    Soak,
+    soak_from_json,
+    soak_rows,
+    theil_sen,
+)
+from tests.support.disturbance import again_if_disturbed
+
+MINUTES = 2
+WARMUP_S = 20
+COMMAND = [sys.executable, "-m", "tests.bench.soak", "--minutes", str(MINUTES), "--warmup", str(WARMUP_S), "--json"]
+SOUND = ProcessSlopes(0.0, 100.0, (9, 9), (15, 15))
+
+
+@pytest.mark.slow
+@again_if_disturbed
+def test_two_minutes_leave_memory_handles_threads_and_pacing_as_they_were() -> None:
+    # A process of its own: what this one holds changes with the tests that ran before.
+    done = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    soak = soak_from_json(done.stdout)
+    assert soak.frames > 0.5 * MINUTES * 60 * 120
+    assert [row.what for row in soak_rows(soak) if not row.met] == []
+
+
+def test_the_slope_is_that_of_most_pairs_whatever_single_samples_do() -> None:
+    at = np.arange(50.0)
+    values = 3.0 * at + 7.0
+    values[[3, 20, 41]] += [1e6, -1e6, 1e6]
+    assert theil_sen(at, values) == pytest.approx(3.0)
+
+
+def test_a_step_of_an_allocator_is_no_slope() -> None:
+    at = np.arange(100.0)
+    assert theil_sen(at, np.where(at < 40, 0.0, 1e6)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("engine", "pacing_last_ms", "failing"),
+    [
+        (SOUND, 1.0, []),
+        (SOUND._replace(bytes_per_frame=LEAST_LEAK_BYTES), 1.0, ["memory of the engine process"]),
+        (SOUND._replace(handles=(9, 10)), 1.0, ["open handles of the engine process"]),
+        (SOUND._replace(threads=(14, 15)), 1.0, ["threads of the engine process"]),
+        (SOUND, 1.0 + 2 * MOST_PACING_DRIFT_MS, ["median pacing error of the last 30 s against the first"]),
+    ],
+)
+def test_the_table_names_what_was_not_flat(engine: ProcessSlopes, pacing_last_ms: float, failing: list[str]) -> None:
+    soak = Soak(100.0, 100, 12_000, engine, SOUND, 1.0, pacing_last_ms, 30.0)
+    assert [row.what for row in soak_rows(soak) if not row.met] == failing
