@@ -208,10 +208,8 @@ class Stages:
         frame.source_interval_ns = interval_ns
         frame.pts_ns = delivery.pts_ns if delivery.pts_ns != NO_STAMP_NS else self._next_pts_ns
         self._next_pts_ns = frame.pts_ns + (interval_ns if interval_ns != NO_STAMP_NS else 0)
-        frame.arrive_ns = delivery.arrive_ns
         frame.postponed_ns = self._source.postponed_ns
-        frame.decode_start_ns = delivery.decode_start_ns
-        frame.decode_end_ns = delivery.decode_end_ns
+        _stamp_decoding(frame, delivery)
         self._break_watch.mark(frame, delivery.discontinuity)
         if self.observe_arrival is not None:
             self.observe_arrival(frame)
@@ -260,7 +258,7 @@ class Stages:
         """Copy the picture into a staging slot; False when the run stops meanwhile."""
         picture = frame.picture
         if picture is None:  # its place will be taken by a picture made up on the GPU
-            frame.process_start_ns = frame.process_end_ns = time.monotonic_ns()
+            frame.process_start_ns = frame.process_end_ns = max(time.monotonic_ns(), frame.decode_end_ns)
             return True
         if picture.format != self.picture_format:
             self.handshake.ask(picture.format, self._doorbell)
@@ -269,9 +267,9 @@ class Stages:
         if slot is None:
             return False
         frame.slot = slot
-        frame.process_start_ns = time.monotonic_ns()
+        frame.process_start_ns = max(time.monotonic_ns(), frame.decode_end_ns)
         frame.bytes_uploaded = self._sink.upload(picture, slot, self._index)
-        frame.process_end_ns = time.monotonic_ns()
+        frame.process_end_ns = max(time.monotonic_ns(), frame.process_start_ns)
         for branch in self.branches:
             branch.offer(frame, picture)
         frame.picture = None
@@ -285,3 +283,15 @@ class Stages:
         elif not admission.accepted:
             self._stranded["process"] += 1
         self._doorbell.ring()
+
+
+def _stamp_decoding(frame: Frame, delivery: Delivery) -> None:
+    """Take over the stamps of a delivery in their order.
+
+    A picture that came or was decoded during a pause has its stamps moved behind the pause, some of them beyond the
+    moment at which the next stage really gets it: what happens to it since counts as happening right behind.
+    """
+    frame.arrive_ns = delivery.arrive_ns
+    if delivery.picture is not None:
+        frame.decode_start_ns = max(delivery.decode_start_ns, delivery.arrive_ns)
+        frame.decode_end_ns = max(delivery.decode_end_ns, frame.decode_start_ns)
