@@ -150,7 +150,7 @@ def test_windows_of_one_source_know_nothing_of_the_others(first: list[int], seco
     apart = [display_intervals(frames) for frames in alone]
     assert together.interval_ns.tolist() == [int(each) for series in apart for each in series.interval_ns]
     for measure in (trailing_mean_ms, stutters, one_second_sd_ms):
-        np.testing.assert_allclose(measure(together), np.concatenate([measure(each) for each in apart]), atol=1e-9)
+        np.testing.assert_allclose(measure(together), np.concatenate([measure(each) for each in apart]), atol=1e-5)
     assert np.isfinite(adaptive_sd_ms(together))
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from app.analysis.run_data import TelemetryTable
+from app.analysis.run_data import SinkAt, TelemetryTable
 from app.analysis.run_sources import run_source
 from app.analysis.run_statistics import of_one_device, summarise_run
 from app.analysis.self_cost import call_costs, telemetry_cost_ratio
 from app.analysis.summary import Missing, Summary, Value
+from app.core.clock import NO_STAMP_NS
 from app.core.metrics import METRICS
 from tests.analysis.run_builder import (
     START_NS,
@@ -119,3 +121,37 @@ def test_the_sinks_last_grant_is_the_runs() -> None:
     run = made_run()
     assert run.sink == made_sink()
     assert run.duration_s == pytest.approx(10.2)
+
+
+def test_the_last_fit_of_the_clocks_is_the_runs_and_n_says_how_many_there_were() -> None:
+    run = made_run()
+    fitted = [
+        replace(status, gpu_clock_offset_ns=1e3 * n, gpu_clock_drift_ppm=0.5 * n, gpu_clock_residual_ns=40.0)
+        for n, status in enumerate(run.statuses[:4])
+    ]
+    summary = summarise_run(replace(run, statuses=(*run.statuses[4:], *fitted)))
+    assert summary["gpu_cpu_clock_offset_ns"] == Value(3e3, 4)
+    assert summary["gpu_cpu_drift_ppm"] == Value(1.5, 4)
+    assert summary["gpu_cpu_residual_ns"] == Value(40.0, 4)
+
+
+def test_a_gpu_without_calibration_has_no_fit_and_says_why() -> None:
+    summary = summarise_run(made_run())
+    assert summary["gpu_cpu_residual_ns"] == Missing(METRICS["gpu_cpu_residual_ns"].missing)
+
+
+def test_bands_share_the_intervals_out_by_their_distance_from_the_nominal_one() -> None:
+    frames = made_frames(Made(seconds=10.0))
+    frames["displayed_ns"][::10] += 1_000_000
+    frames["displayed_ns"][5::10] += 4_000_000
+    summary = summarise_run(made_run(frames=frames, warmup_s=0.0))
+    shares = [summary[f"interval_band_ratio.{name}"] for name in ("low", "middle", "high")]
+    assert all(isinstance(share, Value) and share.n == 599 for share in shares)
+    assert [share.value for share in shares if isinstance(share, Value)] == pytest.approx([0.6, 0.2, 0.2], abs=0.01)
+
+
+def test_a_run_without_a_nominal_interval_has_no_bands() -> None:
+    frames = made_frames(Made(seconds=2.0))
+    frames["source_interval_ns"] = NO_STAMP_NS
+    run = made_run(frames=frames, sink_history=(SinkAt(START_NS, made_sink(refresh_hz=None)),))
+    assert isinstance(summarise_run(run)["interval_band_ratio.low"], Missing)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from app.analysis.run_data import RunData, SinkAt
+from app.analysis.run_sources import run_source
 from app.analysis.run_statistics import summarise_run
 from app.analysis.summary import Missing
 from app.config.editing import replace_options
 from app.config.veoconfig import VeoConfig
 from app.core.metrics import METRICS, STAGES, MetricGroup
 from app.core.vocabulary import DisplayTimeSource
-from app.export.figures import report_figures
+from app.export.figures import interval_figure, report_figures
 from app.export.report import report_html, write_report
+from app.export.svg import style
 from tests.analysis.run_builder import (
     START_NS,
     Made,
+    made_decision,
+    made_encoder,
+    made_encodes,
     made_frames,
     made_run,
     made_sink,
     made_telemetry,
     run_of_nothing,
+    run_of_two_sources,
 )
 
 VOID = {"meta", "col", "br", "link", "img", "hr", "input", "path", "use", "rect"}
@@ -218,3 +225,74 @@ def test_the_file_is_written_whole(full_run: RunData, tmp_path: Path) -> None:
     write_report(full_run, path)
     assert path.read_text(encoding="utf-8") == report_html(full_run)
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+GOVERNORS = ("thermal", "compensation", "bandwidth", "iframe", "recapture", "latency", "unheard_of")
+
+
+@pytest.fixture(scope="module")
+def governed_run() -> RunData:
+    made = Made(seconds=8.0, decimate_every=5, makes_up=True)
+    return run_of_two_sources(
+        made,
+        Made(seconds=8.0, rate_hz=30.0, lost_every=9, seed=2),
+        decisions=tuple(made_decision(governor, 1.0 + at) for at, governor in enumerate(GOVERNORS)),
+        encoder=made_encoder(),
+        encodes=made_encodes(made, skipped_every=30),
+    )
+
+
+def test_decisions_of_governors_are_listed_and_marked_on_the_interval_figure_with_a_legend(
+    governed_run: RunData,
+) -> None:
+    page = Page(report_html(governed_run))
+    svg = report_figures(governed_run)[0].svg
+    for governor in GOVERNORS:
+        assert f"{governor} (1)" in svg
+        assert f"{governor} measured <enough>" in page.text
+    assert ", 96 by compensation. 96 made-up pictures were shown in their place." in page.text
+
+
+@pytest.mark.parametrize("count", range(len(GOVERNORS) + 1))
+def test_no_text_of_a_figure_with_decisions_is_cut_off(count: int, governed_run: RunData) -> None:
+    run = replace(governed_run, decisions=governed_run.decisions[:count])
+    with style():
+        svg = interval_figure(run, run_source(run)).svg
+    tops = [float(y) for y in re.findall(r'<text[^>]* y="(-?[\d.]+)"', svg)]
+    assert len(tops) >= count + 2
+    assert min(tops) > 8, "a letter is about 8 units high"
+
+
+def test_each_source_has_a_section_and_figures_of_its_own(governed_run: RunData) -> None:
+    html = report_html(governed_run)
+    page = Page(html)
+    assert "2 sources ran side by side" in page.text
+    assert "Source 1: synthetic:1280x720@60" in page.text
+    assert "Source 2: synthetic:1280x720@30" in page.text
+    assert {"interval", "interval-2", "latency-2"} <= set(re.findall(r'<svg[^>]* class="([^"]+)"', html))
+    assert "Cadence, refreshes × pictures: 2 × " in page.text
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_a_run_of_one_source_does_not_speak_of_several(page: Page) -> None:
+    assert "side by side" not in page.text
+    assert "sources" not in page.ids
+
+
+def test_the_encoder_has_a_section_with_its_counts_and_metrics(governed_run: RunData) -> None:
+    html = report_html(governed_run)
+    page = Page(html)
+    assert "gives each frame out at once" in page.text
+    assert METRICS["encode_ms"].definition in page.text
+    assert 'class="encode"' in html
+    assert re.search(r"Skipped by the encoder 16\b", page.text)
+
+
+def test_what_display_times_are_worth_has_a_section(governed_run: RunData, page: Page) -> None:
+    for each in (page, Page(report_html(governed_run))):
+        assert "exact : the display itself says when each picture was shown." in each.text
+    frames = made_frames(Made(seconds=3.0))
+    frames["display_time_source"] = DisplayTimeSource.ACQUIRE_RETURN
+    bound = Page(report_html(made_run(frames=frames)))
+    assert "bound : taken before the picture reached the screen" in bound.text

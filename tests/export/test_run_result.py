@@ -12,7 +12,6 @@ import pytest
 from app.core.metrics import METRICS
 from app.core.records import MISSING_COUNT
 from app.core.vocabulary import LOSS_CLASSES
-from app.export.result_rows import result_rows
 from app.export.run_result import build_run_result, result_json
 from tests.analysis.run_builder import Made, made_frames, made_run, made_telemetry, run_of_nothing
 
@@ -36,6 +35,7 @@ def test_the_schema_is_named(result: dict[str, Any]) -> None:
 
 def test_the_keys_that_others_rely_on_are_there(result: dict[str, Any]) -> None:
     assert {"config", "source", "sink", "frames", "metrics", "self", "duration_s", "warmup_s"} <= set(result)
+    assert {"sources", "display_time", "command_buffers", "governors", "encoder"} <= set(result)
     assert set(result["sink"]) == {
         "kind",
         "refresh_hz",
@@ -97,23 +97,6 @@ def test_littles_law_is_reported_with_its_figures(result: dict[str, Any]) -> Non
     law = result["littles_law"]
     assert law["holds"] is True
     assert law["product"] == pytest.approx(law["frames_in_system"], rel=0.05)
-
-
-def test_rows_name_the_unit_the_count_and_the_source(result: dict[str, Any]) -> None:
-    rows = {row.title: row for row in result_rows(result)}
-    latency = rows["Source to display"]
-    assert " ms " in latency.value
-    assert int(latency.n) == result["metrics"]["source_to_display_ms"]["n"]
-    assert latency.source == "display time: virtual_display"
-    assert rows["Jitter (standard deviation)"].n == str(result["metrics"]["display_interval_ms"]["n"])
-    assert rows["Frames produced"].value == "360"
-
-
-def test_a_headline_that_is_missing_is_shown_with_its_reason() -> None:
-    rows = {row.title: row for row in result_rows(empty_result())}
-    assert rows["Source to display"].value == "— (no frames)"
-    assert rows["Refreshes repeated"].value.startswith("—")
-    assert "GPU temperature" not in rows
 
 
 def test_simulated_readings_are_called_simulated() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -11,7 +12,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from app.core.encode_records import empty_encode_records
 from app.core.errors import RecordingError
+from app.ipc.messages import EncodeRecords
 from app.session.manifest import Manifest, RecordingState
 from app.session.recording import open_recording
 from app.session.run_directory import create_run_directory, default_run_directory, free_directory
@@ -20,13 +23,22 @@ from tests.session.test_recorder import Recorded
 Cut = Callable[[], Path]
 
 
+def note_encodes(recorded: Recorded, first: int, count: int) -> None:
+    """Pass on a message of the encode branch, as the session does."""
+    rows = empty_encode_records(count)
+    rows["frame_id"] = range(first, first + count)
+    recorded.recorder.note(2000 + first, EncodeRecords(base64.b64encode(rows.tobytes()).decode()))
+
+
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
     """A recording as SIGKILL leaves it: a copy of the files of one that is being written."""
     recorded = Recorded(tmp_path / "live", 1024)
     recorded.write(0, 40)
+    note_encodes(recorded, 0, 30)
     recorded.recorder.flush()
     recorded.write(40, 20)
+    note_encodes(recorded, 30, 15)
     recorded.recorder.flush()
     shutil.copytree(tmp_path / "live", tmp_path / "cut")
     recorded.finish()
@@ -49,6 +61,37 @@ def test_a_recovered_recording_is_whole_on_disk_and_opens_the_same_again(cut: Pa
     assert (again.frames.tobytes(), again.notices, again.counters) == (
         first.frames.tobytes(), first.notices, first.counters,
     )  # fmt: skip
+
+
+def test_encode_records_of_a_cut_recording_become_a_table_beside_the_frames(cut: Path) -> None:
+    data = open_recording(cut)
+    assert data.encodes["frame_id"].tolist() == list(range(45))
+    assert pq.read_metadata(cut / "encode.parquet").num_rows == Manifest.read(cut).encode_rows == 45
+    (cut / "events.jsonl").unlink()
+    assert open_recording(cut).encodes.tobytes() == data.encodes.tobytes()
+
+
+def test_a_table_of_encode_records_that_a_cut_recovery_left_is_kept(cut: Path) -> None:
+    manifest = (cut / "manifest.json").read_bytes()
+    rescued = open_recording(cut)
+    (cut / "manifest.json").write_bytes(manifest)
+    assert open_recording(cut).encodes.tobytes() == rescued.encodes.tobytes()
+    assert Manifest.read(cut).encode_rows == 45
+
+
+def test_encode_records_of_a_recording_still_being_written_come_from_its_journal(cut: Path) -> None:
+    assert len(open_recording(cut, recover=False).encodes) == 45
+    assert not (cut / "encode.parquet").exists()
+
+
+def test_a_run_without_an_encode_branch_has_no_table_of_it(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path / "run", 1024)
+    recorded.write(0, 5)
+    recorded.finish()
+    recorded.close()
+    assert not (tmp_path / "run" / "encode.parquet").exists()
+    assert Manifest.read(tmp_path / "run").encode_rows == 0
+    assert len(open_recording(tmp_path / "run").encodes) == 0
 
 
 def test_a_cut_recording_opened_without_recovery_is_not_touched(cut: Path) -> None:
