@@ -22,6 +22,9 @@ from tests.engine.governors.settled_frames import settled_frame
 SECONDS = 6.0
 ROUNDS = 1
 FRAMES = 600
+FRAMES_A_LOOK = 15
+"""Governors look four times a second."""
+
 TARGET_SUBMIT_RATIO = 1.0
 TARGET_OFFER_US = 50.0
 TARGET_GOVERNORS_US = 25.0
@@ -96,30 +99,34 @@ def _governors() -> Row:
         frame = frames[number]
         host.lanes[0].observe_arrival(frame)
         host.observe_settled(frame, Fate.DISPLAYED)
-        if number % 15 == 0:  # four looks a second
+        if number % FRAMES_A_LOOK == 0:
             host.tick(frame.arrive_ns)
 
-    costs_us = _costs_us(frame_and_look)
-    mean_us = statistics.fmean(costs_us)
-    how = f"mean of {FRAMES} frames, every governor on, a look at every 15th; highest {max(costs_us):.0f} µs (a look)"
-    met = mean_us <= TARGET_GOVERNORS_US
+    costs_us = _costs_us(frame_and_look, clock=time.thread_time_ns)
+    looks_us = costs_us[::FRAMES_A_LOOK]
+    del costs_us[::FRAMES_A_LOOK]
+    each_us, look_us = statistics.median(costs_us), statistics.median(looks_us)
+    cost_us = each_us + (look_us - each_us) / FRAMES_A_LOOK
     return Row(
-        "governors, for each frame",
-        f"{mean_us:.1f} µs",
+        "governors, for each frame, every one of them on",
+        f"{cost_us:.1f} µs",
         "",
-        f"{mean_us:.1f} µs",
+        f"{cost_us:.1f} µs",
         f"≤ {TARGET_GOVERNORS_US:.0f} µs",
-        met,
-        how,
+        cost_us <= TARGET_GOVERNORS_US,
+        f"processor time, medians of {FRAMES}: {each_us:.1f} µs in the frame path, {look_us:.0f} µs a look beside it, "
+        "four looks a second",
     )
 
 
-def _costs_us(step: Callable[[int], None], pause_s: float = 0.0) -> list[float]:
+def _costs_us(
+    step: Callable[[int], None], pause_s: float = 0.0, clock: Callable[[], int] = time.perf_counter_ns
+) -> list[float]:
     costs = []
     for number in range(FRAMES):
-        begin_ns = time.perf_counter_ns()
+        begin_ns = clock()
         step(number)
-        costs.append((time.perf_counter_ns() - begin_ns) / 1000)
+        costs.append((clock() - begin_ns) / 1000)
         time.sleep(pause_s)
     return costs
 

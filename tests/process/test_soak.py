@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.bench.soak import (
-    LEAST_LEAK_BYTES,
+    LEAST_LEAK_BYTES_PER_S,
     MOST_PACING_DRIFT_MS,
     ProcessSlopes,
     Soak,
@@ -22,6 +22,9 @@ from tests.support.disturbance import again_if_disturbed
 MINUTES = 2
 WARMUP_S = 20
 COMMAND = [sys.executable, "-m", "tests.bench.soak", "--minutes", str(MINUTES), "--warmup", str(WARMUP_S), "--json"]
+FEWEST_FRAMES = 1000
+"""Enough for a slope; a busy machine displays fewer than the 14400 that are due."""
+
 SOUND = ProcessSlopes(0.0, 100.0, (9, 9), (15, 15))
 
 
@@ -32,7 +35,7 @@ def test_two_minutes_leave_memory_handles_threads_and_pacing_as_they_were() -> N
     done = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     soak = soak_from_json(done.stdout)
-    assert soak.frames > 0.5 * MINUTES * 60 * 120
+    assert soak.frames > FEWEST_FRAMES
     assert [row.what for row in soak_rows(soak) if not row.met] == []
 
 
@@ -52,7 +55,7 @@ def test_a_step_of_an_allocator_is_no_slope() -> None:
     ("engine", "pacing_last_ms", "failing"),
     [
         (SOUND, 1.0, []),
-        (SOUND._replace(bytes_per_frame=LEAST_LEAK_BYTES), 1.0, ["memory of the engine process"]),
+        (SOUND._replace(bytes_per_second=LEAST_LEAK_BYTES_PER_S), 1.0, ["memory of the engine process"]),
         (SOUND._replace(handles=(9, 10)), 1.0, ["open handles of the engine process"]),
         (SOUND._replace(threads=(14, 15)), 1.0, ["threads of the engine process"]),
         (SOUND, 1.0 + 2 * MOST_PACING_DRIFT_MS, ["median pacing error of the last 30 s against the first"]),
