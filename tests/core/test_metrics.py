@@ -7,7 +7,7 @@ import math
 import pytest
 
 from app.core.metrics import LINE_STYLES, METRICS, SAMPLED, STAGES, MetricGroup, metric, number_text, value_text
-from app.core.vocabulary import LOSS_CLASSES
+from app.core.vocabulary import LOSS_CLASSES, Governor
 
 FAMILY_FREE_IDS = [
     "present_interval_ms",
@@ -37,6 +37,11 @@ FAMILY_FREE_IDS = [
     "gpu_clock_mhz",
     "memory_clock_mhz",
     "power_w",
+    "encode_ms",
+    "encode_fps",
+    "encoder_utilisation_ratio",
+    "gpu_cpu_clock_offset_ns",
+    "gpu_cpu_drift_ppm",
 ]
 
 
@@ -49,6 +54,10 @@ def test_every_loss_class_has_a_row_a_colour_and_a_marker_of_its_own() -> None:
     looks = {(metric(f"loss.{fate.label}").colour, metric(f"loss.{fate.label}").marker) for fate in LOSS_CLASSES}
     markers = {metric(f"loss.{fate.label}").marker for fate in LOSS_CLASSES}
     assert len(looks) == len(markers) == len(LOSS_CLASSES)
+
+
+def test_every_governor_that_leaves_frames_out_has_a_count_of_its_own() -> None:
+    assert all(metric(f"decimated.{governor.label}").group is MetricGroup.LOSS for governor in Governor if governor)
 
 
 def test_no_two_stages_look_alike() -> None:

@@ -17,7 +17,7 @@ from app.config.editing import replace_options
 from app.config.veoconfig import VeoConfig
 from app.core.metrics import METRICS, STAGES, MetricGroup
 from app.core.vocabulary import DisplayTimeSource
-from app.export.figures import interval_figure, report_figures
+from app.export.figures import ReportFigure, interval_figure, report_figures
 from app.export.report import report_html, write_report
 from app.export.svg import style
 from tests.analysis.run_builder import (
@@ -87,8 +87,18 @@ def full_run() -> RunData:
 
 
 @pytest.fixture(scope="module")
-def page(full_run: RunData) -> Page:
-    return Page(report_html(full_run))
+def html(full_run: RunData) -> str:
+    return report_html(full_run)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+@pytest.fixture(scope="module")
+def figures(full_run: RunData) -> dict[str, ReportFigure]:
+    return {figure.name: figure for figure in report_figures(full_run)}
 
 
 def test_elements_are_closed_in_order_and_ids_are_unique(page: Page) -> None:
@@ -96,37 +106,35 @@ def test_elements_are_closed_in_order_and_ids_are_unique(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_nothing_is_fetched_from_anywhere(full_run: RunData, page: Page) -> None:
-    html = report_html(full_run)
+def test_nothing_is_fetched_from_anywhere(html: str, page: Page) -> None:
     assert not re.search(r"https?:|//[a-z]+\.|@import|url\((?!#)", html)
     assert not {"script", "link", "img", "iframe", "object"} & page.tags
     assert all(reference.startswith("#") for reference in page.references)
     assert {reference[1:] for reference in page.references} <= set(page.ids)
 
 
-def test_clip_paths_and_hatches_point_into_the_page(full_run: RunData, page: Page) -> None:
-    assert set(re.findall(r"url\(#([^)]+)\)", report_html(full_run))) <= set(page.ids)
+def test_clip_paths_and_hatches_point_into_the_page(html: str, page: Page) -> None:
+    assert set(re.findall(r"url\(#([^)]+)\)", html)) <= set(page.ids)
 
 
-def test_the_same_run_gives_the_same_bytes(full_run: RunData) -> None:
-    assert report_html(full_run) == report_html(full_run)
+def test_the_same_run_gives_the_same_bytes(full_run: RunData, html: str) -> None:
+    assert report_html(full_run) == html
 
 
-def test_every_figure_is_drawn_where_there_is_data(full_run: RunData) -> None:
-    figures = {figure.name: figure for figure in report_figures(full_run)}
+def test_every_figure_is_drawn_where_there_is_data(figures: dict[str, ReportFigure]) -> None:
     assert set(figures) == {"interval", "histogram", "latency", "jitter", "bandwidth", "thermal", "cadence"}
     assert all(figure.svg.startswith("<svg") and not figure.missing for figure in figures.values())
 
 
-def test_texts_in_figures_are_texts(full_run: RunData) -> None:
-    svg = report_figures(full_run)[0].svg
+def test_texts_in_figures_are_texts(figures: dict[str, ReportFigure]) -> None:
+    svg = figures["interval"].svg
     assert "nominal 16.67 ms" in svg
     assert "render_latency_ms 33.3 → 50.0" in svg
     assert "deadline missed (" in svg
 
 
-def test_figures_take_their_ink_from_the_page(full_run: RunData) -> None:
-    for figure in report_figures(full_run):
+def test_figures_take_their_ink_from_the_page(figures: dict[str, ReportFigure]) -> None:
+    for figure in figures.values():
         assert "var(--ink)" in figure.svg, figure.name
         assert not re.search(r"#0[1-9]0[1-9]0[1-9]|#000000|#ffffff", figure.svg), figure.name
 
@@ -220,10 +228,10 @@ def test_half_an_hour_at_120_fps_fits_in_three_megabytes_and_keeps_its_spike() -
     assert re.search(r"greatest (78|86)\.\d\d ms", html)
 
 
-def test_the_file_is_written_whole(full_run: RunData, tmp_path: Path) -> None:
+def test_the_file_is_written_whole(full_run: RunData, html: str, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_report(full_run, path)
-    assert path.read_text(encoding="utf-8") == report_html(full_run)
+    assert path.read_text(encoding="utf-8") == html
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
 
 
@@ -242,13 +250,15 @@ def governed_run() -> RunData:
     )
 
 
-def test_decisions_of_governors_are_listed_and_marked_on_the_interval_figure_with_a_legend(
-    governed_run: RunData,
-) -> None:
-    page = Page(report_html(governed_run))
-    svg = report_figures(governed_run)[0].svg
+@pytest.fixture(scope="module")
+def governed_html(governed_run: RunData) -> str:
+    return report_html(governed_run)
+
+
+def test_decisions_of_governors_are_listed_and_marked_on_the_interval_figure_with_a_legend(governed_html: str) -> None:
+    page = Page(governed_html)
     for governor in GOVERNORS:
-        assert f"{governor} (1)" in svg
+        assert f">{governor} (1)<" in governed_html
         assert f"{governor} measured <enough>" in page.text
     assert ", 96 by compensation. 96 made-up pictures were shown in their place." in page.text
 
@@ -263,13 +273,12 @@ def test_no_text_of_a_figure_with_decisions_is_cut_off(count: int, governed_run:
     assert min(tops) > 8, "a letter is about 8 units high"
 
 
-def test_each_source_has_a_section_and_figures_of_its_own(governed_run: RunData) -> None:
-    html = report_html(governed_run)
-    page = Page(html)
+def test_each_source_has_a_section_and_figures_of_its_own(governed_html: str) -> None:
+    page = Page(governed_html)
     assert "2 sources ran side by side" in page.text
     assert "Source 1: synthetic:1280x720@60" in page.text
     assert "Source 2: synthetic:1280x720@30" in page.text
-    assert {"interval", "interval-2", "latency-2"} <= set(re.findall(r'<svg[^>]* class="([^"]+)"', html))
+    assert {"interval", "interval-2", "latency-2"} <= set(re.findall(r'<svg[^>]* class="([^"]+)"', governed_html))
     assert "Cadence, refreshes × pictures: 2 × " in page.text
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
@@ -280,17 +289,16 @@ def test_a_run_of_one_source_does_not_speak_of_several(page: Page) -> None:
     assert "sources" not in page.ids
 
 
-def test_the_encoder_has_a_section_with_its_counts_and_metrics(governed_run: RunData) -> None:
-    html = report_html(governed_run)
-    page = Page(html)
+def test_the_encoder_has_a_section_with_its_counts_and_metrics(governed_html: str) -> None:
+    page = Page(governed_html)
     assert "gives each frame out at once" in page.text
     assert METRICS["encode_ms"].definition in page.text
-    assert 'class="encode"' in html
+    assert 'class="encode"' in governed_html
     assert re.search(r"Skipped by the encoder 16\b", page.text)
 
 
-def test_what_display_times_are_worth_has_a_section(governed_run: RunData, page: Page) -> None:
-    for each in (page, Page(report_html(governed_run))):
+def test_what_display_times_are_worth_has_a_section(governed_html: str, page: Page) -> None:
+    for each in (page, Page(governed_html)):
         assert "exact : the display itself says when each picture was shown." in each.text
     frames = made_frames(Made(seconds=3.0))
     frames["display_time_source"] = DisplayTimeSource.ACQUIRE_RETURN
