@@ -218,6 +218,21 @@ def test_nvml_names_each_gpu_with_what_it_lacks(install_nvml: InstallNvml, empty
     assert fake.calls["nvmlInitWithFlags"] == fake.calls["nvmlShutdown"]
 
 
+@pytest.mark.parametrize(
+    ("slices", "text"),
+    [
+        (("MIG-11111111-2222-3333-4444-555555555555", ""), "in MIG slices: MIG-11111111-2222-3333-4444-555555555555:"),
+        ((), "in MIG slices: none made yet:"),
+    ],
+)
+def test_a_gpu_in_slices_lists_the_names_that_a_configuration_may_use(
+    install_nvml: InstallNvml, empty_roots: Roots, slices: tuple[str, ...], text: str
+) -> None:
+    install_nvml(FakeGpu(mig=1, mig_uuids=slices))
+    told = json.loads(json.dumps(probe_nvml(empty_roots)))
+    assert text in nvml_findings(ProbeAnswer((told,), ""))[0].text
+
+
 def test_a_complete_gpu_is_ok(install_nvml: InstallNvml, empty_roots: Roots) -> None:
     install_nvml()
     assert nvml_findings(ProbeAnswer((probe_nvml(empty_roots),), ""))[0].status is Status.OK
