@@ -144,10 +144,10 @@ class GraphPanel(QWidget):
         title = f"{row.title} ({row.unit})" if self.spec.shows_losses else self.spec.title
         muted = muted_colour(self.palette())
         parts = [f"<b>{html.escape(title)}</b>"]
+        if simulated:  # first: of a heading that is too long the end is cut
+            parts.append(f'<b style="color:{warning_colour(self.palette())}">{simulated} SIMULATED</b>')
         if source:
             parts.append(f'<span style="color:{muted}">{html.escape(source)}</span>')
-        if simulated:
-            parts.append(f'<b style="color:{warning_colour(self.palette())}">{simulated} SIMULATED</b>')
         return " &nbsp;".join(parts)
 
     def _lay_out(self) -> None:

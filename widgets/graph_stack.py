@@ -48,6 +48,8 @@ class GraphStack(QWidget):
         self.follow_button = self._make_follow_button()
         self.span_box = self._make_span_box()
         self._ruler = TimeRuler()
+        self._strip = QHBoxLayout()
+        self._span_label = QLabel("Last")
         self._splitter = QSplitter(Qt.Orientation.Vertical)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # a click on a graph ends typing in the search or a number
         self._lay_out()
@@ -123,6 +125,10 @@ class GraphStack(QWidget):
             panel.plot.overlay.pinned_s = sample.time_s if sample else float("nan")
         self._touch()
         self.pinned.emit(sample)
+
+    def add_to_strip(self, widget: QWidget) -> None:
+        """Put a control that concerns all graphs into the strip above them, at the left of the time it shows."""
+        self._strip.insertWidget(self._strip.indexOf(self._span_label), widget)
 
     def refresh(self) -> None:
         """Draw anew: the source shows other data. A pinned frame is none of it."""
@@ -244,13 +250,13 @@ class GraphStack(QWidget):
         return box
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout()
+        strip = self._strip
         strip.setContentsMargins(4, 0, 6, 0)
         strip.setSpacing(2)
         for toggle in self.toggles.values():
             strip.addWidget(toggle)
         strip.addStretch(1)
-        strip.addWidget(QLabel("Last"))
+        strip.addWidget(self._span_label)
         strip.addWidget(self.span_box)
         strip.addWidget(self.follow_button)
         self._splitter.setChildrenCollapsible(False)

@@ -86,6 +86,9 @@ def _load_config(workbench: Workbench, arguments: GuiArguments) -> int:
 
 
 async def _work(workbench: Workbench, arguments: GuiArguments) -> int:
+    if arguments.encode_to is not None:
+        workbench.sources.encode_into(arguments.encode_to)
+        workbench.window.actions_by_name["encode"].setChecked(True)
     if arguments.sources:
         await workbench.until_shown()
         workbench.sources.play_all(arguments.sources)

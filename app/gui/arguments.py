@@ -13,6 +13,7 @@ class GuiArguments:
     """What the window was started with; None where nothing was given."""
 
     sources: tuple[str, ...] = ()
+    encode_to: Path | None = None
     config: Path | None = None
     run_for_s: float | None = None
     screenshot: Path | None = None
@@ -40,6 +41,7 @@ def parse_arguments(arguments: Sequence[str]) -> GuiArguments:
         dest="sources",
         help="what to play: a file, with ?free and ?loop, an address, or synthetic:WxH@FPS; up to 9 times",
     )
+    parser.add_argument("--encode-to", type=Path, metavar="FILE", help="encode the first source to .mp4, .mkv or .ts")
     parser.add_argument("--config", type=Path, metavar="FILE", help="VeoConfig.json to start with")
     parser.add_argument("--run-for", type=_seconds, metavar="SECONDS", dest="run_for_s", help="close by itself")
     parser.add_argument("--screenshot", type=Path, metavar="PNG", help="picture of the window, before it closes")

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QDockWidget,
-    QHBoxLayout,
     QLabel,
     QMainWindow,
     QMenu,
@@ -39,6 +38,7 @@ from widgets.icons import icon
 from widgets.number_tile import NumberTile
 from widgets.option_panel import OptionPanel
 from widgets.preview_host import PreviewHost
+from widgets.tile_row import TileRow
 from widgets.value_table import ValueTable
 
 NOTICES: Final = {
@@ -89,7 +89,7 @@ class MainWindow(QMainWindow):
         self.menus = {name: QMenu(title, self) for name, title in _SUBMENUS.items()}
         self.preset_button = QToolButton()
         self.top = QVBoxLayout()
-        self.tile_row = QWidget()
+        self.tile_row = TileRow(list(self.tiles.values()))
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.toolbar = QToolBar("Toolbar")
         self.docks: dict[str, QDockWidget] = {}
@@ -161,13 +161,9 @@ class MainWindow(QMainWindow):
         self.setStatusBar(self.status)
 
     def _center(self) -> QWidget:
-        row = QHBoxLayout(self.tile_row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
-        row.addWidget(self.source_box)
-        for name, tile in self.tiles.items():
-            row.addWidget(tile)
-            tile.setVisible(name not in ENCODE_TITLES)
+        for name in ENCODE_TITLES:
+            self.tiles[name].hide()
+        self.graphs.add_to_strip(self.source_box)
         top = QWidget()
         top.setLayout(self.top)
         self.top.setContentsMargins(*TOP_MARGINS)

@@ -13,7 +13,7 @@ from app.analysis.frame_intervals import nominal_interval_ms
 from app.core.clock import NO_STAMP_NS, NS_PER_S
 from app.core.vocabulary import Fate, PresentMode
 from app.gui.config_model import ConfigModel
-from app.gui.encode_numbers import encode_tiles
+from app.gui.encode_numbers import ENCODE_TITLES, encode_tiles
 from app.gui.encoder_status import EncoderFacts
 from app.gui.event_text import EventRow, loss_text
 from app.gui.live_numbers import WINDOW_S, live_tiles, lost_of_run, lost_of_source
@@ -89,9 +89,11 @@ class NumbersPresenter(QObject):
         for name, text in live_tiles(frames, live.interval_metric(), live.nominal_ms, lost, source).items():
             tiles[name].show_text(text)
         encodes = self._encodes()
-        for name, text in encode_tiles(self._presenter.encodes.recent(time.monotonic_ns())).items():
+        for name in ENCODE_TITLES:
             tiles[name].setVisible(encodes)
-            tiles[name].show_text(text)
+        if encodes:
+            for name, text in encode_tiles(self._presenter.encodes.recent(time.monotonic_ns())).items():
+                tiles[name].show_text(text)
 
     def _encodes(self) -> bool:
         state = self._runs.state

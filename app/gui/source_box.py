@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.gui.status_line import rate_text
@@ -24,8 +25,9 @@ class SourceBox(QComboBox):
         """List these and choose the first."""
         self.clear()
         for index, source in enumerate(sources, 1):
-            self.addItem(f"source {index} of {len(sources)} · {rate_text(source)} fps")
-            self.setItemData(index - 1, source.description, 3)  # Qt.ItemDataRole.ToolTipRole
+            self.addItem(f"source {index} of {len(sources)}")
+            tip = f"{rate_text(source)} fps: {source.description}"
+            self.setItemData(index - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.setVisible(len(sources) > 1)
 
     def choose_next(self) -> None:

@@ -132,9 +132,13 @@ class SourceController(QObject):
             return
         path = self._prompts().save_path("Encode to", ENCODE_FILTER, self._folder() / "preview.mp4")
         if path is not None:
-            self._encode_to = str(path if path.suffix else path.with_suffix(".mp4"))
-            self._model.set_option("encoder.enabled", True)
-            self._begin_anew(f"encoded to {self._encode_to}")
+            self.encode_into(path if path.suffix else path.with_suffix(".mp4"))
+
+    def encode_into(self, path: Path) -> None:
+        """Encode runs to this file from now on, and switch the encoder on."""
+        self._encode_to = str(path.absolute())
+        self._model.set_option("encoder.enabled", True)
+        self._begin_anew(f"encoded to {self._encode_to}")
 
     def open_file(self) -> None:
         """Ask for a video file and play it."""
