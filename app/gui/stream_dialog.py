@@ -99,7 +99,7 @@ class StreamDialog(QDialog):
         layout.addLayout(form)
         layout.addStretch(1)
         layout.addWidget(close)
-        self.resize(560, 380)
+        self.resize(560, 340)
 
 
 def _copy(text: str) -> None:
