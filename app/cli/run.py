@@ -65,11 +65,14 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads the
 ) -> None:
     """Run sources into a sink, and print what was measured."""
     settings = [*(["encoder.enabled=true"] if encode_to else []), *(setting or [])]
+    chosen = chosen_config(config, preset, settings)
+    if encode_to and not chosen.encoder.enabled:
+        raise typer.BadParameter("--encode-to has nothing to write with encoder.enabled=false; leave one of them out")
     request = RunRequest(
         source=sources[0],
         more_sources=tuple(sources[1:]),
         sink=sink,
-        config=chosen_config(config, preset, settings),
+        config=chosen,
         recording_dir=out or default_run_directory(redacted(sources[0]), datetime.now().astimezone()),
         gpu=gpu,
         validation=validation,

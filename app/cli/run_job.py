@@ -15,6 +15,7 @@ from app.cli.run_output import RunOutputs
 from app.core.clock import NS_PER_S
 from app.core.errors import EngineError
 from app.ipc.messages import EncoderState, EngineEvent, FromEngine, GovernorDecision
+from app.session.run_stream import check_stream_address
 from app.session.session import Session
 from app.session.session_state import Phase, RunRequest, SessionChange, SessionState
 
@@ -40,6 +41,8 @@ def perform_run(job: RunJob) -> int:
         VeoTunerError: nothing could run, or a result cannot be written.
     """
     job.outputs.check()
+    if job.request.config.enable_preview:
+        check_stream_address(job.request.stream)
     console = Console(stderr=True, soft_wrap=True, highlight=False)
     with Interruption() as interruption, Session(job.request, _EventPrinter(console)) as session:
         session.start()

@@ -10,6 +10,7 @@ from app.config.veoconfig import VeoConfig
 from app.core.errors import EngineError
 from app.ipc.messages import EngineEvent
 from app.ipc.shared_block import SharedBlock
+from app.ipc.stream_address import address_refused, listen
 from app.ipc.stream_messages import FromStream, StreamFailed, StreamReady, StreamStatus
 from app.session.session_state import StreamRequest
 from app.session.stream_process import StreamProcess
@@ -81,3 +82,15 @@ class RunStream:
 
     def _say(self, severity: str, text: str) -> None:
         self._tell(EngineEvent(severity, "preview_stream", text, time.monotonic_ns()))
+
+
+def check_stream_address(request: StreamRequest) -> None:
+    """Find out before a run whether its preview stream can listen where it is asked to.
+
+    Raises:
+        EngineError: it cannot.
+    """
+    try:
+        listen(request.host, request.port).close()
+    except OSError as error:
+        raise EngineError(address_refused(request.host, request.port, error)) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import psutil
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
+from app.ipc.stream_address import address_refused, listen
 from app.ipc.stream_messages import FromStream, StartStream, StreamFailed, StreamReady, StreamStatus
 from app.ipc.thumbnail_block import ThumbnailReader
 from app.stream.admission import preview_path, refusal_of
@@ -68,9 +68,10 @@ class StreamServer:
         self._reader.set_viewers(0)  # a server before this one may have died with some
         start = self._start
         try:
-            listener = _listen(start.host, start.port)
+            listener = listen(start.host, start.port)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)  # accepted sockets inherit it
         except OSError as error:
-            self._report(StreamFailed(_address_refused(start, error)))
+            self._report(StreamFailed(address_refused(start.host, start.port, error)))
             return False
         serving = serve(
             self._watch,
@@ -172,21 +173,6 @@ def stream_url(host: str, port: int, request_id: str) -> str:
     """Return the address of a preview stream; a server that listens everywhere is named by the loopback address."""
     host = _WILDCARDS.get(host, host)
     return f"ws://{f'[{host}]' if ':' in host else host}:{port}{preview_path(request_id)}"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.create_server((str(address[0]), port), family=family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)  # accepted sockets inherit it
-    return listener
-
-
-def _address_refused(start: StartStream, error: OSError) -> str:
-    where = f"{start.host}, port {start.port}" if start.port else start.host
-    cure = "choose a port that is free, or 0 for any" if start.port else "choose an address of this machine"
-    # Of other errors, `create_server` lengthens the text by the address, which is named already.
-    reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
-    return f"the preview stream cannot listen on {where} ({reason}); {cure}"
 
 
 async def _until(stop: asyncio.Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from app.session.recording import open_recording
 
 SOURCE = "synthetic:320x180@60"
 SINK = "virtual:60,process=none"
+SERVED = ("--set", "enable_preview=true")
 QUICK = ("--sink", SINK, "--gpu", "none", "--warmup", "0", "--seconds", "1")
 
 
@@ -61,7 +63,22 @@ BAD_INPUT: dict[str, tuple[list[str], int, str]] = {
     "recording over a recording": ([SOURCE, "--out", "taken"], FAILED, "already holds a recording"),
     "result into a missing folder": ([SOURCE, "--json", "no/such/x.json"], FAILED, "--json"),
     "report over a folder": ([SOURCE, "--report", "folder"], FAILED, "--report"),
-}
+    "ten sources": ([SOURCE] * 10, FAILED, "10 is more than the 9 sources"),
+    "one of two sources missing": ([SOURCE, "missing.mp4"], FAILED, "missing.mp4"),
+    "video into a missing folder": ([SOURCE, *QUICK, "--encode-to", "no/such/x.mp4"], FAILED, "make the folder first"),
+    "video over a file": ([SOURCE, *QUICK, "--encode-to", "text.mp4"], FAILED, "text.mp4 exists already"),
+    "video of an unknown kind": ([SOURCE, *QUICK, "--encode-to", "x.avi"], FAILED, ".mp4, .ts and .mkv"),
+    "video where nobody may write": ([SOURCE, *QUICK, "--encode-to", "/proc/x.ts"], FAILED, "choose another place"),
+    "video without an encoder": (
+        [SOURCE, *QUICK, "--encode-to", "x.ts", "--set", "encoder.enabled=false"], USAGE, "encoder.enabled"
+    ),
+    "preview stream on another machine's address": (
+        [SOURCE, *QUICK, *SERVED, "--stream-host", "192.0.2.1"], FAILED, "choose an address of this machine"
+    ),
+    "preview stream on no address": ([SOURCE, *QUICK, *SERVED, "--stream-host", "no..host"], FAILED, "no..host"),
+    "preview stream on no port": ([SOURCE, *QUICK, *SERVED, "--stream-port", "65536"], USAGE, "--stream-port"),
+    "token that no header holds": ([SOURCE, *QUICK, *SERVED, "--stream-token", "a b"], FAILED, "token"),
+}  # fmt: skip
 """What is wrong → arguments of `run`, exit code, and what the sentence must name."""
 
 
@@ -86,6 +103,16 @@ def test_bad_input_gets_a_sentence_and_a_code_and_leaves_no_recording(case: str,
     assert (ended.returncode, ended.stdout) == (code, ""), said
     assert named in said
     assert "Traceback" not in said
+    assert not list((bad_files / "data").glob("veotuner/runs/*"))
+
+
+def test_a_preview_stream_on_a_port_that_is_taken_is_refused_before_anything_runs(bad_files: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = veotuner("run", SOURCE, *QUICK, *SERVED, "--stream-port", port, cwd=bad_files)
+    assert ended.returncode == FAILED
+    assert f"127.0.0.1, port {port}" in one_line(ended.stderr)
+    assert "choose a port that is free" in one_line(ended.stderr)
     assert not list((bad_files / "data").glob("veotuner/runs/*"))
 
 
