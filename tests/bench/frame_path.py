@@ -20,7 +20,7 @@ from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture, yuv420p
 from tests.engine.governors.settled_frames import settled_frame
 
 SECONDS = 6.0
-ROUNDS = 1
+ROUNDS = 3
 FRAMES = 600
 FRAMES_A_LOOK = 15
 """Governors look four times a second."""

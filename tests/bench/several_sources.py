@@ -18,7 +18,7 @@ SOURCE = "synthetic:1280x720@60"
 SOURCES = 4
 SECONDS = 8.0
 WARMUP_S = 2.0
-ROUNDS = 1
+ROUNDS = 3
 TARGET_RATIO = 4.4
 """Four times one, and a tenth for what the window itself costs more."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.bench.soak import (
+    ARENA_BYTES,
     LEAST_LEAK_BYTES_PER_S,
     MOST_PACING_DRIFT_MS,
     ProcessSlopes,
@@ -21,7 +22,13 @@ from tests.support.disturbance import again_if_disturbed
 
 MINUTES = 2
 WARMUP_S = 20
-COMMAND = [sys.executable, "-m", "tests.bench.soak", "--minutes", str(MINUTES), "--warmup", str(WARMUP_S), "--json"]
+SINK = "virtual:120,process=none"
+"""Software Vulkan at 120 fps takes a whole processor; on a busy machine half of it comes a refresh too late."""
+
+COMMAND = [
+    sys.executable, "-m", "tests.bench.soak",
+    "--minutes", str(MINUTES), "--warmup", str(WARMUP_S), "--sink", SINK, "--json",
+]  # fmt: skip
 FEWEST_FRAMES = 1000
 """Enough for a slope; a busy machine displays fewer than the 14400 that are due."""
 
@@ -55,7 +62,11 @@ def test_a_step_of_an_allocator_is_no_slope() -> None:
     ("engine", "pacing_last_ms", "failing"),
     [
         (SOUND, 1.0, []),
-        (SOUND._replace(bytes_per_second=LEAST_LEAK_BYTES_PER_S), 1.0, ["memory of the engine process"]),
+        (
+            SOUND._replace(bytes_per_second=LEAST_LEAK_BYTES_PER_S + ARENA_BYTES / 100),
+            1.0,
+            ["memory of the engine process"],
+        ),
         (SOUND._replace(handles=(9, 10)), 1.0, ["open handles of the engine process"]),
         (SOUND._replace(threads=(14, 15)), 1.0, ["threads of the engine process"]),
         (SOUND, 1.0 + 2 * MOST_PACING_DRIFT_MS, ["median pacing error of the last 30 s against the first"]),
