@@ -138,12 +138,17 @@ class Lane:
             return DROP_DECIMATED
         return self._batched(now_ns)
 
+    @property
+    def shows_newest(self) -> bool:
+        """Whether a frame is given up for any newer one that is ready."""
+        return self.timing.mode is LatencyMode.LOW_LATENCY and not self.source.info.free_running
+
     def fate_beside_newer(self, frame: Frame, now_ns: int, pacing: Pacing) -> Fate:
         """Return the class under which the held frame is given up for a newer one, or DISPLAYED to keep it."""
+        if self.shows_newest:
+            return Fate.SUPERSEDED
         if self.source.info.free_running:
             return Fate.DISPLAYED
-        if self.timing.mode is LatencyMode.LOW_LATENCY:
-            return Fate.SUPERSEDED
         return self.decide(frame, now_ns, pacing).fate
 
     def newer_than(self, frame: Frame) -> Frame | None:
@@ -159,10 +164,14 @@ class Lane:
     def _decide_by_mode(self, frame: Frame, now_ns: int, pacing: Pacing) -> Decision:
         if self.source.info.free_running:
             return self._decide_free(now_ns)
-        frame.due_ns = frame.playout_ns + self.latency_ns
+        latency_ns = self.latency_ns
+        frame.due_ns = frame.playout_ns + latency_ns
         if self.timing.mode is LatencyMode.LOW_LATENCY:
             return PRESENT
-        decision = plan_low_jitter(frame.due_ns, now_ns, self._newer_due_ns(frame), pacing, self.playout)
+        newer = self.newer_than(frame)
+        newer_ns = None if newer is None else self.segments.playout_of(newer)
+        newer_due_ns = None if newer_ns is None else newer_ns + latency_ns
+        decision = plan_low_jitter(frame.due_ns, now_ns, newer_due_ns, pacing, self.playout)
         if decision.fate is Fate.DEADLINE_MISSED:
             return decision._replace(fate=class_of_miss(frame.arrive_ns, frame.due_ns, pacing))
         return decision
@@ -181,11 +190,6 @@ class Lane:
         if self._batch_ns == NO_STAMP_NS:
             self._batch_ns = next_batch(now_ns, self.timing.batch_ns)
         return PRESENT if now_ns >= self._batch_ns else Decision(Step.WAIT, at_ns=self._batch_ns)
-
-    def _newer_due_ns(self, frame: Frame) -> int | None:
-        newer = self.newer_than(frame)
-        playout_ns = None if newer is None else self.segments.playout_of(newer)
-        return None if playout_ns is None else playout_ns + self.latency_ns
 
     def _adapt_delay(self, frame: Frame, now_ns: int) -> None:
         if self.timing.mode is not LatencyMode.BALANCED:

@@ -8,7 +8,7 @@ from app.ipc.stream_address import address_refused, listen
 
 
 def refusal(host: str, port: int) -> str:
-    with pytest.raises(OSError, match=".") as refused:
+    with pytest.raises(OSError, match=r".") as refused:
         listen(host, port)
     return address_refused(host, port, refused.value)
 
