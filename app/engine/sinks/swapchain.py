@@ -32,7 +32,6 @@ from app.engine.vulkan.render import Renderer
 from app.engine.vulkan.results import NOT_READY, OUT_OF_DATE, SUBOPTIMAL, SUCCESS, TIMEOUT, check
 from app.engine.vulkan.surface import Surface, open_surface
 from app.engine.vulkan.swapchain import SurfaceOffer, SurfaceReader, Swapchain
-from app.engine.wayland.frame_callbacks import FrameCallbacks
 from app.ipc.messages import SinkInfo
 
 FRAMES_IN_FLIGHT: Final = 3
@@ -86,7 +85,8 @@ class SwapchainSink:
         physical, family = choose_physical_device(instance, self._surface.handle, device)
         self._device = Device(instance, physical, family, presents=True, without=without)
         stack.callback(self._device.close)
-        self._reader = SurfaceReader(instance, self._device, self._surface.handle)
+        surface = self._surface
+        self._reader = SurfaceReader(instance, self._device, surface.handle, surface.frame_callbacks)
         self._clock = GpuClock(self._device, instance)
         stack.callback(self._clock.close)
         target_format = self._reader.surface_format[0]
@@ -161,8 +161,6 @@ class SwapchainSink:
                 return None
             if self._held is not None:
                 return self._held
-            if not self._is_wanted(self._swapchain, deadline_ns):
-                return None
             if self._try_acquire(self._swapchain, deadline_ns):
                 return self._held
             if not self._stale or time.monotonic_ns() >= deadline_ns:
@@ -182,9 +180,6 @@ class SwapchainSink:
         submission = renderer.queue(context, swapchain.present_semaphores[image_index])
         self._held = None
         presentation = self._pictures.begin(frames, submission, swapchain.mode, swapchain.presents + 1)
-        callbacks = self._frame_callbacks(swapchain)
-        if callbacks is not None:
-            callbacks.request()
         self._ladder.before_present(presentation)
         call_ns = time.monotonic_ns()
         presentation.call_ns = call_ns
@@ -308,25 +303,9 @@ class SwapchainSink:
             check(code, "vkAcquireNextImageKHR")
         return False
 
-    def _frame_callbacks(self, swapchain: Swapchain) -> FrameCallbacks | None:
-        """Return what a present of this swapchain may wait for without a limit, None where it does not."""
-        return self._surface.frame_callbacks if swapchain.mode in IN_ORDER_MODES else None
-
-    def _is_wanted(self, swapchain: Swapchain, deadline_ns: int) -> bool:
-        """Wait until a present would return; False at the deadline.
-
-        A FIFO present of a hidden window may never return (Wayland without wp_fifo_manager_v1): Mesa waits in it for
-        the frame callback of the picture before. Waiting here, with a limit and before a picture is chosen, costs no
-        refresh, and the picture is the fresher for it.
-        """
-        callbacks = self._frame_callbacks(swapchain)
-        return callbacks is None or callbacks.wait(deadline_ns)
-
     def _take_present_result(self, presentation: Presentation, code: int) -> None:
         if code not in (SUCCESS, SUBOPTIMAL):
             presentation.note_refused()
-            if self._surface.frame_callbacks is not None:
-                self._surface.frame_callbacks.withdraw()
             if code != OUT_OF_DATE:
                 presentation.fence = None  # nothing will signal it any more
                 check(code, "vkQueuePresentKHR")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from app.engine.vulkan.device import SWAPCHAIN_MAINTENANCE, Device
 from app.engine.vulkan.instance import Instance, enumerate_items
 from app.engine.vulkan.memory import create_view
 from app.engine.vulkan.negotiation import (
+    IN_ORDER_MODES,
     PRESENT_MODE_VALUES,
     choose_extent,
     choose_format,
@@ -24,8 +26,9 @@ from app.engine.vulkan.negotiation import (
     grant_mode,
 )
 from app.engine.vulkan.present_chain import PresentChain, PresentIdWaits, PresentTags, read_present_tags
-from app.engine.vulkan.results import check
+from app.engine.vulkan.results import TIMEOUT, check
 from app.engine.vulkan.targets import RenderTarget
+from app.engine.wayland.frame_callbacks import FrameCallbacks
 
 
 class SurfaceOffer(NamedTuple):
@@ -55,13 +58,17 @@ class SurfaceReader:
 
     Attributes:
         instance, device, surface: whom it asks about what.
+        frame_callbacks: tell when a FIFO present will return; None where it always does in the end.
         surface_format: `VkFormat` and `VkColorSpaceKHR` to present in.
     """
 
-    def __init__(self, instance: Instance, device: Device, surface: Handle) -> None:
+    def __init__(
+        self, instance: Instance, device: Device, surface: Handle, frame_callbacks: FrameCallbacks | None = None
+    ) -> None:
         self.instance = instance
         self.device = device
         self.surface = surface
+        self.frame_callbacks = frame_callbacks
         self._physical = device.physical.handle
         self.surface_format = self._choose_format()
 
@@ -181,6 +188,7 @@ class Swapchain:
     ) -> None:
         device = reader.device
         self._device = device
+        self._frame_callbacks = reader.frame_callbacks
         self.offer = offer
         self.mode, self.grant_reason = grant_mode(mode, offer.modes)
         self.extent = offer.extent
@@ -217,7 +225,18 @@ class Swapchain:
         self._prepare_present()
 
     def acquire(self, semaphore: Handle, timeout_ns: int) -> tuple[int, int]:
-        """Return the result code and, for SUCCESS and SUBOPTIMAL, the index of an image."""
+        """Return the result code and, for SUCCESS and SUBOPTIMAL, the index of an image.
+
+        A FIFO present of a hidden window may never return (Wayland without wp_fifo_manager_v1): Mesa waits in it for
+        the frame callback of the picture before. Waiting here, with a limit and before a picture is chosen, costs no
+        refresh, and the picture is the fresher for it.
+        """
+        callbacks = self._awaited_callbacks()
+        if callbacks is not None:
+            deadline_ns = time.monotonic_ns() + timeout_ns
+            if not callbacks.wait(deadline_ns):
+                return TIMEOUT, 0
+            timeout_ns = max(0, deadline_ns - time.monotonic_ns())
         code = self._device.functions.vkAcquireNextImageKHR(
             self._device.handle, self.handle, timeout_ns, semaphore, ffi.NULL, self._index
         )
@@ -232,12 +251,17 @@ class Swapchain:
         self._indices[0] = image_index
         self._semaphores[0] = self.present_semaphores[image_index]
         self.presents += 1
+        callbacks = self._awaited_callbacks()
+        if callbacks is not None:
+            callbacks.request()
         self._info.pNext = self._chain.link(self.presents, fence)
         code = self._queue_present()
         if code == abi.TIMING_QUEUE_FULL:
             self._info.pNext = self._chain.link(self.presents, fence, timed=False)
             code = self._queue_present()
         self._chain.presented()
+        if callbacks is not None and code < 0:
+            callbacks.withdraw()
         return code
 
     def change_mode(self, mode: PresentMode, grant_reason: str) -> None:
@@ -271,6 +295,9 @@ class Swapchain:
 
     def _queue_present(self) -> int:
         return int(self._device.functions.vkQueuePresentKHR(self._device.queue, self._info))
+
+    def _awaited_callbacks(self) -> FrameCallbacks | None:
+        return self._frame_callbacks if self.mode in IN_ORDER_MODES else None
 
     def _prepare_present(self) -> None:
         """Make the structs of a present once; their constructors cost more than the call."""

@@ -382,9 +382,10 @@ def test_no_picture_is_given_to_a_fifo_while_the_compositor_wants_none(
     open_sink: OpenSink, callbacks: Callbacks
 ) -> None:
     sink = open_sink(HeadlessSpec(64, 48), SinkRequest(PresentMode.FIFO, 4))
-    assert callbacks.asked == 0, "the probe's pictures are waited for by the driver"
+    probed = callbacks.asked
+    assert probed > 0, "the probe's pictures are not to hang either"
     present_one(sink, 0)
-    assert callbacks.asked == 1
+    assert callbacks.asked == probed + 1
     callbacks.wants = False
     before_ns = time.monotonic_ns()
     assert sink.acquire(before_ns + SECOND_NS // 50) is None
@@ -394,7 +395,7 @@ def test_no_picture_is_given_to_a_fifo_while_the_compositor_wants_none(
     callbacks.wants = False
     sink.rebuild(SinkRequest(PresentMode.MAILBOX, 4))
     present_one(sink, 2)
-    assert callbacks.asked == 2, "no other mode waits for them"
+    assert callbacks.asked == probed + 2, "no other mode waits for them"
     settled = sink.drain(time.monotonic_ns() + SECOND_NS)
     assert [(each.frame.frame_id, each.fate) for each in settled] == [(n, Fate.DISPLAYED) for n in range(3)]
 
@@ -403,9 +404,10 @@ def test_the_callback_of_a_picture_that_was_refused_is_not_waited_for(
     open_sink: OpenSink, callbacks: Callbacks
 ) -> None:
     sink = open_sink(HeadlessSpec(64, 48))
+    probed = callbacks.asked
     with replaced(sink._device.functions, "vkQueuePresentKHR", answering(OUT_OF_DATE)):
         present_one(sink, 0)
-    assert callbacks.asked == 0
+    assert callbacks.asked == probed
 
 
 def test_display_times_of_the_display_side_give_refresh_grid_and_rate(open_sink: OpenSink, feedback: Played) -> None:
