@@ -260,7 +260,7 @@ def _pacing_row(soak: Soak, drift_ms: float) -> Row:
         f"{drift_ms:.3f} ms",
         f"≤ {MOST_PACING_DRIFT_MS} ms",
         drift_ms <= MOST_PACING_DRIFT_MS,
-        "display times of the simulated display, exact",
+        f"exact display times; whole refreshes ({1000 / RATE_HZ:.3f} ms) are a machine that was busy in one of the two",
     )
 
 
