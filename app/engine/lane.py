@@ -12,10 +12,11 @@ from typing import Final, NamedTuple
 from app.config.veoconfig import VeoConfig
 from app.core.clock import NO_STAMP_NS, NS_PER_MS, NS_PER_S
 from app.core.records import FLAG_INTERPOLATED
-from app.core.vocabulary import Fate, LatencyMode
+from app.core.vocabulary import Fate, LatencyMode, PresentMode
 from app.engine.frame import Frame, Interpolation
 from app.engine.playout_delay import PlayoutDelay, ReadyTimes, follow_delay
 from app.engine.scheduling import (
+    GUARD_RATIO,
     PRESENT,
     Decision,
     Pacing,
@@ -76,7 +77,7 @@ class Lane:
         self._ready_times = ReadyTimes()
         self._delay = PlayoutDelay(timing.latency_ns, 0)
         self._batch_ns = NO_STAMP_NS
-        self._presented_ns = NO_STAMP_NS
+        self._turn_ns = NO_STAMP_NS  # when the last frame's turn was, at the wanted rate of a free source
         self._shown_playout_ns = NO_STAMP_NS
 
     # --- the frame at the head ----------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ class Lane:
 
     def _decide_by_mode(self, frame: Frame, now_ns: int, pacing: Pacing) -> Decision:
         if self.source.info.free_running:
-            return self._decide_free(now_ns)
+            return self._decide_free(now_ns, pacing)
         latency_ns = self.latency_ns
         frame.due_ns = frame.playout_ns + latency_ns
         if self.timing.mode is LatencyMode.LOW_LATENCY:
@@ -176,12 +177,18 @@ class Lane:
             return decision._replace(fate=class_of_miss(frame.arrive_ns, frame.due_ns, pacing))
         return decision
 
-    def _decide_free(self, now_ns: int) -> Decision:
-        """A free-running source is as fast as the sink, or as the wanted rate, which then holds it back."""
+    def _decide_free(self, now_ns: int, pacing: Pacing) -> Decision:
+        """A free-running source is as fast as the sink, or as the wanted rate, which then holds it back.
+
+        On a refresh grid a turn counts from right behind the refresh nearest to it, or a late wake-up would now and
+        then miss the refresh that the next one still gets.
+        """
         wanted_hz = self.stages.rate.hz
-        if wanted_hz <= 0 or self._presented_ns == NO_STAMP_NS:
+        if wanted_hz <= 0 or self._turn_ns == NO_STAMP_NS:
             return PRESENT
-        at_ns = self._presented_ns + round(NS_PER_S / wanted_hz)
+        at_ns = self._turn_ns + round(NS_PER_S / wanted_hz)
+        if pacing.grid is not None and pacing.mode is not PresentMode.IMMEDIATE:
+            at_ns = pacing.grid.nearest(at_ns) + round(GUARD_RATIO * pacing.grid.period_ns)
         return PRESENT if now_ns >= at_ns else Decision(Step.WAIT, at_ns=at_ns)
 
     def _batched(self, now_ns: int) -> Decision:
@@ -228,11 +235,23 @@ class Lane:
 
     def note_presented(self, frame: Frame, pacing: Pacing) -> None:
         """Take note that the display was given a frame."""
-        self._presented_ns = frame.present_call_ns
+        self._turn_ns = self._turn_of(frame)
         if frame.interpolation is None:
             self._shown_playout_ns = frame.playout_ns
         if frame.due_ns != NO_STAMP_NS:
             self.playout = note_presented(frame.due_ns, frame.present_call_ns, pacing, self.playout)
+
+    def _turn_of(self, frame: Frame) -> int:
+        """Return the time from which the next turn counts: the frame's own, unless it came an interval late.
+
+        Counted from the present calls themselves, the lateness of every wake-up would add up and the rate be missed.
+        """
+        wanted_hz = self.stages.rate.hz
+        if wanted_hz <= 0 or self._turn_ns == NO_STAMP_NS:
+            return frame.present_call_ns
+        interval_ns = round(NS_PER_S / wanted_hz)
+        turn_ns = self._turn_ns + interval_ns
+        return turn_ns if abs(frame.present_call_ns - turn_ns) < interval_ns else frame.present_call_ns
 
     def note_flip(self, flip_ns: int, queued_behind: int, pacing: Pacing) -> None:
         """Take note of when a frame really replaced the one before it."""

@@ -301,3 +301,14 @@ def test_preview_fps_holds_a_free_running_source_back() -> None:
     calls = of_fate(frames, Fate.DISPLAYED)["present_call_ns"]
     assert np.mean(np.diff(calls[5:])) / 1e6 == pytest.approx(25, rel=0.03)
     assert not len(of_fate(frames, Fate.DECIMATED))
+
+
+@again_if_disturbed
+@pytest.mark.parametrize("wanted_hz", [20, 30])
+def test_a_free_source_held_back_to_an_even_divisor_shows_every_frame_equally_long(wanted_hz: int) -> None:
+    with EngineHarness("synthetic:64x64@0", "virtual:60,process=none", {"preview_fps": wanted_hz}) as engine:
+        engine.ready()
+        frames = engine.run_frames(180)
+        engine.finish()
+    intervals = np.diff(of_fate(frames, Fate.DISPLAYED)["displayed_ns"][10:]) / REFRESH_NS
+    assert np.round(intervals).tolist() == [60 / wanted_hz] * len(intervals)

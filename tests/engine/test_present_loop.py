@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
+import pytest
 
 from app.config.sink_text import VirtualSpec
 from app.config.source_text import SyntheticSpec
@@ -20,6 +21,7 @@ from app.engine.frame import Frame
 from app.engine.lane import Lane, timing_of
 from app.engine.outbox import Outbox
 from app.engine.present_loop import Output, PresentLoop
+from app.engine.scheduling import Pacing, Step
 from app.engine.sinks.sink import Settled, SinkRequest
 from app.engine.sinks.virtual import VirtualSink
 from app.engine.sources.synthetic import SyntheticSource
@@ -158,3 +160,22 @@ def test_a_held_frame_is_not_given_up_for_the_place_of_a_picture_that_cannot_be_
         (0, Fate.DISPLAYED), (1, Fate.DECIMATED), (2, Fate.DECIMATED)
     ]  # fmt: skip
     assert (records["displayed_ns"][records["frame_id"] > 0] == NO_STAMP_NS).all()
+
+
+@pytest.mark.parametrize("wanted_hz", [20.0, 30.0, 59.94])
+def test_a_free_source_keeps_the_wanted_rate_though_every_wake_up_is_late(wanted_hz: float) -> None:
+    source = SyntheticSource(SyntheticSpec(64, 64, 0))
+    stages = Stages(0, source, _BusySink(), Doorbell(), 4)
+    stages.rate = Rate(wanted_hz)
+    lane = Lane(0, source, stages, timing_of(VeoConfig()), itertools.count(1))
+    pacing = Pacing(PresentMode.IMMEDIATE, None, 1e9 / 60)
+    frame, now_ns, calls = Frame(), 10**9, []
+    for number in range(200):
+        decision = lane.decide(frame, now_ns, pacing)
+        if decision.step is Step.WAIT:
+            now_ns = decision.at_ns + (number % 5) * NS_PER_MS // 2
+        assert lane.decide(frame, now_ns, pacing).step is Step.PRESENT
+        frame.present_call_ns = now_ns
+        lane.note_presented(frame, pacing)
+        calls.append(now_ns)
+    assert (len(calls) - 1) * 1e9 / (calls[-1] - calls[0]) == pytest.approx(wanted_hz, rel=0.001)
