@@ -26,7 +26,7 @@ from app.engine.record_writer import RecordWriter
 from app.engine.scheduling import GUARD_RATIO, IN_ORDER, Decision, Pacing, Step, is_late
 from app.engine.sinks.sink import Sink
 from app.ipc.frame_ring import FrameRingWriter
-from app.ipc.messages import EngineEvent, SegmentEnded, SegmentStarted, SinkChanged
+from app.ipc.messages import EngineEvent, SegmentEnded, SegmentStarted, SinkChanged, SinkInfo
 
 _IDLE_WAIT_NS: Final = 20 * NS_PER_MS
 """Longest wait with nothing to do; frames and commands ring the bell before."""
@@ -43,6 +43,9 @@ _BARRIER_POLL_NS: Final = 300_000
 """How often `WaitForNextFrame` asks whether the last picture is displayed."""
 
 _GRID_PERIOD_NS: Final = NS_PER_S // 2
+
+_OTHER_SCREEN_RATIO: Final = 0.01
+"""Refresh rates that differ by less are one display's: 59.94 and 60 Hz are 0.1 % apart, 60 and 75 Hz 25 %."""
 
 _NOTHING_READY: Final = Decision(Step.WAIT, at_ns=_NEVER_NS)
 
@@ -304,6 +307,7 @@ class PresentLoop:
         """Write the records of what the sink has shown and of what the stages gave up; publish the totals."""
         for settled in self._sink.collect():
             self.finish(settled.frame, settled.fate)
+        self.report_sink_if_new("display measured")
         for lane in self.lanes:
             while lane.stages.aside:
                 frame, fate = lane.stages.aside.popleft()
@@ -394,7 +398,6 @@ class PresentLoop:
         if now_ns - self._grid_asked_ns < _GRID_PERIOD_NS:
             return
         self._grid_asked_ns = now_ns
-        self.report_sink_if_new("refresh measured")
         if self._sink.grid() != self._pacing.grid:
             self._note_sink()
 
@@ -408,8 +411,11 @@ class PresentLoop:
             self.report_sink(reason)
 
     def report_sink(self, reason: str) -> None:
-        """Tell the session what the sink grants."""
+        """Tell the session what the sink grants; a display of another refresh by name begins other segments."""
+        before = self._sink_info
         self._note_sink()
+        if _is_another_screen(before, self._sink_info):
+            self.end_segments("the display's refresh changed", "another refresh")
         self._outbox.post(SinkChanged(self._sink_info, reason))
 
     def _note_sink(self) -> None:
@@ -427,6 +433,13 @@ class PresentLoop:
         # a third image would allow.
         images = info.image_count if len(self.lanes) == 1 else 2
         self._pacing = Pacing(mode, grid, period_ns, info.paces_fifo is True, images)
+
+
+def _is_another_screen(before: SinkInfo, after: SinkInfo) -> bool:
+    """Tell whether a sink that follows its screen by itself is on another one: its refresh by name has jumped."""
+    if before.refresh_hz is None or after.refresh_hz is None or after.refresh_source != "nominal":
+        return False
+    return abs(after.refresh_hz - before.refresh_hz) > _OTHER_SCREEN_RATIO * before.refresh_hz
 
 
 def _is_late(frame: Frame, pacing: Pacing) -> bool:
