@@ -31,7 +31,9 @@ def delay_frames(records: EncodeArray) -> FloatArray:
 
 
 def encode_fps(records: EncodeArray) -> float:
-    """Return packets ÷ time, per second: N ÷ sum of the intervals between successive packets of a segment and source.
+    """Return packets ÷ time, per second: N ÷ sum of the intervals between successive packets of a source.
+
+    An interval in which the source broke off counts in neither.
 
     NaN of fewer than two intervals, or when all came at once.
     """
@@ -43,7 +45,7 @@ def encode_fps(records: EncodeArray) -> float:
 def encode_bitrate_bits_per_s(records: EncodeArray) -> float:
     """Return bits ÷ time over the same intervals as `encode_fps`; each packet counts with the interval before it.
 
-    The first packet of a segment has none and is left out, as its key frame would stand for no time.
+    The first packet after a break of the source has none and is left out, as its key frame would stand for no time.
     """
     interval_ns, packet_bytes = _packet_intervals(records)
     total_ns = int(interval_ns.sum())
@@ -95,10 +97,10 @@ def _encode_counts(records: EncodeArray) -> dict[str, Measured]:
 
 
 def _packet_intervals(records: EncodeArray) -> tuple[Int64Array, Int64Array]:
-    """Return time since the packet before, ns, and size, bytes, of every packet but the first of segment and source."""
+    """Return time since the packet before, ns, and size, bytes, of packets that follow without a break."""
     coded = records[records["fate"] == EncodeFate.ENCODED]
-    coded = coded[np.lexsort((coded["encode_out_ns"], coded["segment"], coded["source_index"]))]
-    together = (np.diff(coded["segment"]) == 0) & (np.diff(coded["source_index"]) == 0)
+    coded = coded[np.lexsort((coded["encode_out_ns"], coded["breaks_before"], coded["source_index"]))]
+    together = (np.diff(coded["breaks_before"]) == 0) & (np.diff(coded["source_index"]) == 0)
     interval_ns: Int64Array = np.diff(coded["encode_out_ns"])[together]
     packet_bytes: Int64Array = coded["bytes_out"][1:][together]
     return interval_ns, packet_bytes

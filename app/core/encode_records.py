@@ -35,7 +35,7 @@ ENCODE_STAMP_FIELDS: Final[tuple[str, ...]] = ("encode_in_ns", "encode_start_ns"
 ENCODE_LAYOUT: Final[tuple[tuple[str, str], ...]] = (
     ("frame_id", "<u8"),
     ("source_index", "<i2"),
-    ("segment", "<u4"),
+    ("breaks_before", "<u4"),
     ("fate", "u1"),
     ("key_frame", "u1"),
     ("queue_in", "<i2"),
@@ -51,7 +51,9 @@ ENCODE_DTYPE: Final[np.dtype[np.void]] = np.dtype(list(ENCODE_LAYOUT))
 """One offered frame: little-endian, without padding.
 
 Fields:
-    frame_id, source_index, segment: as in `records.FRAME_DTYPE`.
+    frame_id, source_index: as in `records.FRAME_DTYPE`.
+    breaks_before: how often the source broke off (stalled, jumped, began anew) before this frame. Not the serial of a
+        segment, which is given when a frame is shown; frames of equal count belong together without a gap.
     fate: `EncodeFate`. SKIPPED: the branch was full when the frame was offered (loss class `encoder_skipped`).
         LOST: it was accepted and its packet never came out, because the encoder failed or hung.
     key_frame: 1 when the packet is a key frame, else 0; 0 when there is no packet.

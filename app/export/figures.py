@@ -275,8 +275,8 @@ def encode_figure(data: RunData) -> ReportFigure:
     if np.count_nonzero(known) < 2:
         return _missing(blank, f"needs two packets, there are {np.count_nonzero(known)}")
     figure, (axes,) = make_figure((1.5,))
-    segments = rows["segment"][known].astype(np.intp)
-    curve = decimate_parts(_seconds(data, rows["encode_in_ns"][known]), took_ms[known], segments, COLUMNS)
+    parts = rows["breaks_before"][known].astype(np.intp)
+    curve = decimate_parts(_seconds(data, rows["encode_in_ns"][known]), took_ms[known], parts, COLUMNS)
     _line(axes, *curve, "encode_ms")
     _from_zero(axes)
     for fate, metric_id in ((EncodeFate.SKIPPED, "encoder_skipped"), (EncodeFate.LOST, "encoder_lost")):

@@ -257,7 +257,7 @@ def made_encodes(made: Made, skipped_every: int = 0) -> EncodeArray:
     """Return the encode records of a run's frames: offered when processed, 4 ms to the packet, a key frame in 60."""
     frames = made_frames(made)
     rows = empty_encode_records(len(frames))
-    rows["frame_id"], rows["segment"] = frames["frame_id"], frames["segment"]
+    rows["frame_id"] = frames["frame_id"]
     rows["fate"] = EncodeFate.ENCODED
     rows["encode_in_ns"] = frames["process_end_ns"]
     rows["encode_start_ns"] = rows["encode_in_ns"] + 200_000

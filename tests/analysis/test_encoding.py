@@ -72,10 +72,10 @@ def test_a_skipped_frame_lowers_both() -> None:
     assert skipped_ratio(rows) == pytest.approx(25 / 51)
 
 
-def test_no_statistic_spans_two_segments_or_two_sources() -> None:
+def test_no_statistic_spans_a_break_or_two_sources() -> None:
     rows = packets(40)
     rows["encode_out_ns"][20:] += 10**12
-    rows["segment"][20:] = 2
+    rows["breaks_before"][20:] = 1
     other = packets(40, interval_ms=10)
     other["source_index"] = 1
     assert encode_fps(rows) == pytest.approx(50)

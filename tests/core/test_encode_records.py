@@ -15,8 +15,8 @@ def test_a_row_has_no_padding_and_is_little_endian() -> None:
 
 
 def test_what_identifies_a_frame_has_the_type_it_has_in_the_frame_record() -> None:
-    assert {name: ENCODE_DTYPE[name] for name in ("frame_id", "source_index", "segment", "fate")} == {
-        name: FRAME_DTYPE[name] for name in ("frame_id", "source_index", "segment", "fate")
+    assert {name: ENCODE_DTYPE[name] for name in ("frame_id", "source_index", "fate")} == {
+        name: FRAME_DTYPE[name] for name in ("frame_id", "source_index", "fate")
     }
 
 

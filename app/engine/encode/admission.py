@@ -23,6 +23,7 @@ class Offered:
     """
 
     __slots__ = (
+        "breaks_before",
         "encode_in_ns",
         "encode_start_ns",
         "frame_id",
@@ -30,17 +31,22 @@ class Offered:
         "picture",
         "pts_ns",
         "queue_in",
-        "segment",
         "source_index",
         "source_interval_ns",
     )
 
     def __init__(
-        self, frame_id: int, source_index: int, segment: int, pts_ns: int, source_interval_ns: int, picture: Picture
+        self,
+        frame_id: int,
+        source_index: int,
+        breaks_before: int,
+        pts_ns: int,
+        source_interval_ns: int,
+        picture: Picture,
     ) -> None:
         self.frame_id = frame_id
         self.source_index = source_index
-        self.segment = segment
+        self.breaks_before = breaks_before
         self.pts_ns = pts_ns
         self.source_interval_ns = source_interval_ns
         self.picture: Picture | None = picture

@@ -119,7 +119,13 @@ class EncodeBranch:
     # --- process thread -----------------------------------------------------------------------------------------------
 
     def offer(
-        self, frame_id: int, source_index: int, segment: int, pts_ns: int, source_interval_ns: int, picture: Picture
+        self,
+        frame_id: int,
+        source_index: int,
+        breaks_before: int,
+        pts_ns: int,
+        source_interval_ns: int,
+        picture: Picture,
     ) -> bool:
         """Hand a frame to the encoder if there is room; never waits, makes no copy and costs microseconds.
 
@@ -130,7 +136,7 @@ class EncodeBranch:
         """
         if not self._accepts:
             return False
-        offered = Offered(frame_id, source_index, segment, pts_ns, source_interval_ns, picture)
+        offered = Offered(frame_id, source_index, breaks_before, pts_ns, source_interval_ns, picture)
         if self._admission.offer(offered):
             if self._ended.is_set():  # while it was offered: nobody will come for it
                 self._lose_what_is_left()
@@ -291,7 +297,7 @@ def _row(
     return (
         offered.frame_id,
         offered.source_index,
-        offered.segment,
+        offered.breaks_before,
         fate,
         key_frame,
         offered.queue_in,

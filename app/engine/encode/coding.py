@@ -131,7 +131,9 @@ class Coding:
         picture = offered.picture
         assert picture is not None
         encoder = self._encoder_for(picture.format, offered.source_interval_ns)
-        pts = self._timeline.place(offered.segment, offered.pts_ns, offered.source_interval_ns, offered.encode_in_ns)
+        pts = self._timeline.place(
+            offered.breaks_before, offered.pts_ns, offered.source_interval_ns, offered.encode_in_ns
+        )
         offered.number = self._sent
         self._sent += 1
         self.inside[pts] = offered

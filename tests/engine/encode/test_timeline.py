@@ -26,7 +26,7 @@ def test_no_two_frames_share_a_timestamp_and_none_goes_back(frames: list[tuple[i
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=50))
-def test_within_a_segment_frames_lie_as_far_apart_as_in_the_source(steps: list[int]) -> None:
+def test_between_breaks_frames_lie_as_far_apart_as_in_the_source(steps: list[int]) -> None:
     timeline = EncodeTimeline()
     pts_ns, placed = 5 * NS_PER_S, []
     for step in [0, *steps]:
