@@ -5,42 +5,36 @@ from __future__ import annotations
 import secrets
 import sys
 import threading
-from abc import ABC, abstractmethod
 from multiprocessing.connection import Client, Connection, Listener, Pipe
-from typing import Generic, TypeVar
+from typing import Generic
 
-from app.ipc.messages import MAX_MESSAGE_BYTES, Message, decode, encode
-
-MessageT = TypeVar("MessageT")
+from app.ipc.message_codec import MAX_MESSAGE_BYTES, MessageCodec, MessageT
+from app.ipc.messages import ENGINE_MESSAGES, Message
 
 
 class ChannelClosedError(Exception):
     """The other end is gone."""
 
 
-class MessageChannel(ABC, Generic[MessageT]):
+class MessageChannel(Generic[MessageT]):
     """One end, for messages of one kind of child. `send` may be called from any thread; `receive` from one at a time.
 
     The end of the other process, however it came, ends a waiting `receive` with `ChannelClosedError`.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, codec: MessageCodec[MessageT]) -> None:
         self._connection = connection
+        self._codec = codec
         self._send_lock = threading.Lock()
-
-    @abstractmethod
-    def _encode(self, message: MessageT) -> bytes: ...
-
-    @abstractmethod
-    def _decode(self, data: bytes) -> MessageT: ...
 
     def send(self, message: MessageT) -> None:
         """Send one message.
 
         Raises:
             ChannelClosedError: the other end is gone.
+            ValueError: the message is too long.
         """
-        data = self._encode(message)
+        data = self._codec.encode(message)
         try:
             with self._send_lock:
                 self._connection.send_bytes(data)
@@ -57,7 +51,7 @@ class MessageChannel(ABC, Generic[MessageT]):
         try:
             if not self._connection.poll(timeout_s):
                 return None
-            return self._decode(self._connection.recv_bytes(MAX_MESSAGE_BYTES))
+            return self._codec.decode(self._connection.recv_bytes(MAX_MESSAGE_BYTES))
         except (OSError, EOFError) as error:
             raise ChannelClosedError(str(error)) from error
 
@@ -73,11 +67,8 @@ class MessageChannel(ABC, Generic[MessageT]):
 class Channel(MessageChannel[Message]):
     """One end of the channel between a session and its engine."""
 
-    def _encode(self, message: Message) -> bytes:
-        return encode(message)
-
-    def _decode(self, data: bytes) -> Message:
-        return decode(data)
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection, ENGINE_MESSAGES)
 
 
 class ParentEnd:

@@ -1,18 +1,15 @@
 """Messages of the control channel between a session and its engine process.
 
-Each is a frozen dataclass; on the wire it is one JSON object of at most `MAX_MESSAGE_BYTES`, with its class name under
-`"type"`. Both ends are the same version of this package (the parent spawns the child), so there is no negotiation.
-All `*_ns` are CLOCK_MONOTONIC.
+Each is a frozen dataclass; its wire form is that of `app.ipc.message_codec`. Both ends are the same version of this
+package (the parent spawns the child), so there is no negotiation. All `*_ns` are CLOCK_MONOTONIC.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
 
-MAX_MESSAGE_BYTES: Final = 1 << 20
-
+from app.ipc.message_codec import MessageCodec
 
 # --- session → engine ------------------------------------------------------------------------------------------------
 
@@ -25,7 +22,7 @@ class StartRun:
         config: a VeoConfig as its JSON object.
         config_serial: serial stamped into records made under this configuration.
         sources: 1–9 source texts as the user gave them (`synthetic:1280x720@60`, a path), a tile of the window each.
-        sink: sink text (`virtual:60`, `headless`, `x11:WINDOW_ID`).
+        sink: sink text (`virtual:60`, `headless`, `x11:WINDOW_ID`, `wayland:1280x720`).
         validation: load the Vulkan validation layer and report its messages.
         device: part of a Vulkan device name to prefer, or "" for the best.
         encode_to: file that the encode branch writes; "" to count its packets only.
@@ -150,7 +147,7 @@ class SinkInfo:
     """What the sink granted; sent anew after every rebuild.
 
     Attributes:
-        kind: `virtual`, `headless` or `x11`.
+        kind: `virtual`, `headless`, `x11` or `wayland`.
         refresh_hz: None when the sink has no known refresh.
         present_mode_requested, present_mode_granted: names of `PresentMode`.
         grant_reason: why the granted mode is another one; "" when it is the one requested.
@@ -238,7 +235,7 @@ class ConfigApplied:
 
     Attributes:
         changes: key path → [old, new] of every key that changed.
-        effects: key path → when it acts (`next frame`, `swapchain rebuilt in 3.1 ms`, `not built: recorded only`).
+        effects: key path → when it acts (`next frame`, `swapchain rebuilt in 3.1 ms`).
     """
 
     config_serial: int
@@ -374,68 +371,6 @@ FromEngine = (
 )
 Message = ToEngine | FromEngine
 
-_CLASSES: Final[dict[str, type[Any]]] = {
-    cls.__name__: cls
-    for cls in (
-        StartRun,
-        SetConfig,
-        SetPaused,
-        SetOccluded,
-        SetScreen,
-        Resize,
-        CaptureFrame,
-        GovernorReadings,
-        StopRun,
-        EngineReady,
-        SinkChanged,
-        SegmentStarted,
-        SegmentEnded,
-        ConfigApplied,
-        EngineEvent,
-        EngineStatus,
-        GovernorDecision,
-        EncoderState,
-        EncodeRecords,
-        FrameCaptured,
-        RunFinished,
-        RunFailed,
-    )
-}
-
-
-def encode(message: Message) -> bytes:
-    """Return the wire form.
-
-    Raises:
-        ValueError: it is longer than `MAX_MESSAGE_BYTES`.
-    """
-    data = json.dumps({"type": type(message).__name__, **asdict(message)}, allow_nan=False).encode()
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise ValueError(f"{type(message).__name__} is {len(data)} bytes, more than {MAX_MESSAGE_BYTES}")
-    return data
-
-
-def decode(data: bytes) -> Message:
-    """Return the message of a wire form.
-
-    Raises:
-        ValueError: not JSON, not an object, an unknown type, or fields that do not fit it.
-    """
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise ValueError(f"message of {len(data)} bytes is longer than {MAX_MESSAGE_BYTES}")
-    fields = json.loads(data)
-    if not isinstance(fields, dict):
-        raise ValueError("a control message is a JSON object")  # noqa: TRY004 - bad data, not a bad argument
-    name = fields.pop("type", None)
-    if not isinstance(name, str) or name not in _CLASSES:
-        raise ValueError(f"unknown control message {name!r}")
-    try:
-        for key in ("source", "sink"):
-            if isinstance(fields.get(key), dict):
-                fields[key] = (SourceInfo if key == "source" else SinkInfo)(**fields[key])
-        if "more_sources" in fields:
-            fields["more_sources"] = [SourceInfo(**each) for each in fields["more_sources"]]
-        message: Message = _CLASSES[name](**fields)
-    except TypeError as error:
-        raise ValueError(f"{name}: {error}") from error
-    return message
+ENGINE_MESSAGES: Final = MessageCodec[Message](
+    get_args(Message), parts={"source": SourceInfo, "more_sources": SourceInfo, "sink": SinkInfo}
+)

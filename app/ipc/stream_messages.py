@@ -1,16 +1,17 @@
 """Messages of the control channel between a session and its stream server process.
 
-As in `app.ipc.messages`: frozen dataclasses, one JSON object each with its class name under `"type"`, no negotiation.
+As in `app.ipc.messages`: frozen dataclasses in the wire form of `app.ipc.message_codec`, no negotiation.
 The access token travels here because a command line can be read by every user of the machine.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Final, get_args
 
 from app.ipc.channel import MessageChannel
+from app.ipc.message_codec import MessageCodec
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -91,26 +92,11 @@ ToStream = StartStream | StopStream
 FromStream = StreamReady | StreamStatus | StreamFailed
 StreamMessage = ToStream | FromStream
 
-_CLASSES: Final[dict[str, type[Any]]] = {
-    cls.__name__: cls for cls in (StartStream, StopStream, StreamReady, StreamStatus, StreamFailed)
-}
+STREAM_MESSAGES: Final = MessageCodec[StreamMessage](get_args(StreamMessage))
 
 
 class StreamChannel(MessageChannel[StreamMessage]):
     """One end of the channel between a session and its stream server."""
 
-    def _encode(self, message: StreamMessage) -> bytes:
-        return json.dumps({"type": type(message).__name__, **asdict(message)}, allow_nan=False).encode()
-
-    def _decode(self, data: bytes) -> StreamMessage:
-        fields = json.loads(data)
-        if not isinstance(fields, dict):
-            raise ValueError("a control message is a JSON object")  # noqa: TRY004 - bad data, not a bad argument
-        name = fields.pop("type", None)
-        if not isinstance(name, str) or name not in _CLASSES:
-            raise ValueError(f"unknown control message {name!r}")
-        try:
-            message: StreamMessage = _CLASSES[name](**fields)
-        except TypeError as error:
-            raise ValueError(f"{name}: {error}") from error
-        return message
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection, STREAM_MESSAGES)

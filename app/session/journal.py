@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from app.core.vocabulary import Fate
 from app.ipc.frame_ring import FrameCounters
-from app.ipc.messages import FromEngine, decode, encode
+from app.ipc.messages import ENGINE_MESSAGES, FromEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,10 @@ class JournalLine(NamedTuple):
 
 def encode_line(received_ns: int, entry: Entry) -> bytes:
     """Return one line with its newline."""
-    text = _own_json(entry) if isinstance(entry, ConfigRequested | RecordedCounters | RunEnded) else encode(entry)
+    if isinstance(entry, ConfigRequested | RecordedCounters | RunEnded):
+        text = _own_json(entry)
+    else:
+        text = ENGINE_MESSAGES.encode(entry)
     return b'{"received_ns": %d, "entry": %s}\n' % (received_ns, text)
 
 
@@ -111,7 +114,7 @@ def _counters(fields: dict[str, Any]) -> FrameCounters:
 
 
 def _message(fields: dict[str, Any]) -> FromEngine:
-    message: Any = decode(json.dumps(fields).encode())
+    message: Any = ENGINE_MESSAGES.from_object(fields)
     if not isinstance(message, FromEngine):
         raise ValueError(f"{type(message).__name__} is no message of an engine")  # noqa: TRY004 - bad data
     return message

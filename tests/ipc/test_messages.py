@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.ipc.message_codec import MAX_MESSAGE_BYTES
 from app.ipc.messages import (
-    MAX_MESSAGE_BYTES,
+    ENGINE_MESSAGES,
     ConfigApplied,
     EngineReady,
     EngineStatus,
@@ -21,8 +22,6 @@ from app.ipc.messages import (
     SourceInfo,
     StartRun,
     StopRun,
-    decode,
-    encode,
 )
 
 SOURCE = SourceInfo("h264", 1280, 720, 60.0, False, True, "yuv420p", "bt709", "limited", 0, "software", None)
@@ -45,13 +44,13 @@ SINK = SinkInfo(
     ids=lambda message: type(message).__name__,
 )
 def test_a_message_survives_the_wire(message: Message) -> None:
-    assert decode(encode(message)) == message
+    assert ENGINE_MESSAGES.decode(ENGINE_MESSAGES.encode(message)) == message
 
 
 @given(st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(max_size=5), st.none()), max_size=4))
 def test_a_configuration_travels_unchanged(config: dict[str, Any]) -> None:
     message = StartRun(config, 1, ["s"], "v")
-    assert decode(encode(message)) == message
+    assert ENGINE_MESSAGES.decode(ENGINE_MESSAGES.encode(message)) == message
 
 
 @pytest.mark.parametrize(
@@ -71,19 +70,19 @@ def test_a_configuration_travels_unchanged(config: dict[str, Any]) -> None:
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any refusal will do: the peer is then taken as gone
-        decode(data)
+        ENGINE_MESSAGES.decode(data)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_do_worse_than_being_refused(data: bytes) -> None:
     try:
-        decode(data)
+        ENGINE_MESSAGES.decode(data)
     except ValueError:
         return
 
 
 def test_an_oversized_message_is_refused_at_both_ends() -> None:
     with pytest.raises(ValueError, match="more than"):
-        encode(StartRun({"x": "y" * MAX_MESSAGE_BYTES}, 1, ["s"], "v"))
+        ENGINE_MESSAGES.encode(StartRun({"x": "y" * MAX_MESSAGE_BYTES}, 1, ["s"], "v"))
     with pytest.raises(ValueError, match="longer than"):
-        decode(json.dumps({"type": "StopRun", "x": "y" * MAX_MESSAGE_BYTES}).encode())
+        ENGINE_MESSAGES.decode(json.dumps({"type": "StopRun", "x": "y" * MAX_MESSAGE_BYTES}).encode())
