@@ -139,6 +139,7 @@ class Workbench(QObject):
         self.window.setEnabled(False)
         await self.runs.close()
         self.live.end()
+        self.model.undo_stack.clear()  # PySide 6.11 crashes when Python's collector takes a filled one apart
         self.window.allow_close()
         self.window.deleteLater()
         if not self.closed.done():
@@ -150,7 +151,7 @@ class Workbench(QObject):
         self.window.panel.edited.connect(self.model.set_option)
         self.window.panel.restart_requested.connect(self.sources.restart)
         self.model.changed.connect(self._show_config)
-        self.model.changed.connect(lambda: self.runs.set_config(self.model.config))
+        self.model.changed.connect(self._send_config)
         self.model.refused.connect(self._tell_refusal)
 
     def _connect_actions(self) -> None:
@@ -209,7 +210,7 @@ class Workbench(QObject):
                 self.window.actions_by_name[name].setEnabled(False)
                 dress(self.window.actions_by_name[name], "", OWN_WINDOW_WORDS)
         self.screens = ScreenWatch(host.surface, self)
-        self.screens.changed.connect(lambda name, hz: self.runs.set_screen(name, hz or None))
+        self.screens.changed.connect(self._tell_screen)
         host.resized.connect(self.runs.resize)
         host.occluded.connect(self.runs.set_occluded)
         requests = {
@@ -306,6 +307,12 @@ class Workbench(QObject):
             self.window.docks["frame"].raise_()
 
     # --- told ---
+
+    def _send_config(self) -> None:
+        self.runs.set_config(self.model.config)
+
+    def _tell_screen(self, name: str, refresh_hz: float) -> None:
+        self.runs.set_screen(name, refresh_hz or None)
 
     def _tell_notice(self, text: str) -> None:
         self.window.status.showMessage(text, MESSAGE_MS)

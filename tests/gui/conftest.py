@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def play(qapp: QApplication, settings: GuiSettings, prompts: AnsweringPrompts) -
     def run(scenario: Scenario) -> None:
         loop.run_until_complete(perform(scenario))
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()  # a window's history is 30 MB, in circles that would otherwise wait for a full collection
 
     yield run
     loop.close()
