@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -19,16 +19,20 @@ from app.ipc.stream_messages import LOOPBACK
 from app.session.run_directory import default_run_directory
 from app.session.session_state import RunRequest, StreamRequest
 
+SOURCES: Final = typer.Argument(
+    metavar="SOURCE",
+    help="A file or address, with ?free and ?loop; v4l2:/dev/videoN; preview+ws://…; or synthetic:WxH@FPS[,…]. "
+    "Up to nine are shown side by side.",
+)
+STREAM_TOKEN: Final = typer.Option(
+    envvar="VEOTUNER_STREAM_TOKEN",
+    help="Its bearer token; one is made when none is given. A command line can be read by others: rather set "
+    "VEOTUNER_STREAM_TOKEN.",
+)
+
 
 def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads them
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE",
-            help="A file or address, with ?free and ?loop; v4l2:/dev/videoN; preview+ws://…; or synthetic:WxH@FPS[,…]. "
-            "Up to nine are shown side by side.",
-        ),
-    ],
+    sources: Annotated[list[str], SOURCES],
     sink: Annotated[
         str, typer.Option(help="virtual:HZ[,…], headless[:WxH], x11[:WINDOW][,WxH] or wayland[:WxH].")
     ] = "virtual:60",
@@ -54,14 +58,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option, as typer reads the
         str, typer.Option(help="Address the preview stream listens on (enable_preview); loopback unless given.")
     ] = LOOPBACK,
     stream_port: Annotated[int, typer.Option(help="Its TCP port; 0 takes a free one.", min=0, max=65535)] = 0,
-    stream_token: Annotated[
-        str,
-        typer.Option(
-            envvar="VEOTUNER_STREAM_TOKEN",
-            help="Its bearer token; one is made when none is given. A command line can be read by others: rather "
-            "set VEOTUNER_STREAM_TOKEN.",
-        ),
-    ] = "",
+    stream_token: Annotated[str, STREAM_TOKEN] = "",
 ) -> None:
     """Run sources into a sink, and print what was measured."""
     settings = [*(["encoder.enabled=true"] if encode_to else []), *(setting or [])]

@@ -201,6 +201,7 @@ class Lane:
     def _adapt_delay(self, frame: Frame, now_ns: int) -> None:
         if self.timing.mode is not LatencyMode.BALANCED:
             self._delay = PlayoutDelay(self.timing.latency_ns, now_ns)
+            self._ready_times.forget()
             return
         self._ready_times.add(frame.process_end_ns - frame.playout_ns)
         self._delay = follow_delay(self._delay, self._ready_times.p99_ns, self.timing.latency_ns, now_ns)
