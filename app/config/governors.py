@@ -89,7 +89,11 @@ class FrameCompensation(ConfigObject):
         ),
     ] = 5.0
     interpolation: Annotated[
-        Interpolation, Knob(meaning="How missing frames are made up: none repeats, blend mixes, motion estimates.")
+        Interpolation,
+        Knob(
+            meaning="How frames that compensation leaves out are made up: none repeats, blend mixes, motion estimates; "
+            "made-up frames add a source interval or more of delay."
+        ),
     ] = "none"
 
     @model_validator(mode="after")
@@ -179,19 +183,23 @@ class RecaptureWeights(ConfigObject):
     """How much each kind of evidence counts in an anomaly."""
 
     sm: Annotated[float, Knob(meaning="Weight of a slower shader clock.", minimum=0, maximum=1, step=0.05)] = 0.35
-    memory: Annotated[float, Knob(meaning="Weight of a slower memory.", minimum=0, maximum=1, step=0.05)] = 0.40
+    memory: Annotated[float, Knob(meaning="Weight of a slower or busy memory.", minimum=0, maximum=1, step=0.05)] = 0.40
     # `copy` is a method of every pydantic model, so the attribute has an underscore; the key in the file does not.
     copy_: Annotated[
-        float, Field(alias="copy"), Knob(meaning="Weight of a slower copy engine.", minimum=0, maximum=1, step=0.05)
+        float,
+        Field(alias="copy"),
+        Knob(meaning="Weight of a slower upload of pictures.", minimum=0, maximum=1, step=0.05),
     ] = 0.25
 
 
 class Recapture(ConfigObject):
-    """Anomaly rule over the recorded command buffers."""
+    """Anomaly rule over the GPU times of the command buffers."""
 
     ratio: Annotated[
         float,
-        Knob(meaning="A time above this multiple of its baseline may be an anomaly.", minimum=1, maximum=10, step=0.1),
+        Knob(
+            meaning="A GPU time above this multiple of its baseline may be an anomaly.", minimum=1, maximum=10, step=0.1
+        ),
     ] = 1.3
     sigma: Annotated[
         float,
@@ -203,7 +211,14 @@ class Recapture(ConfigObject):
         ),
     ] = 2.0
     window: Annotated[
-        int, Knob(meaning="Frames of the baseline.", unit="frames", minimum=16, maximum=4096, step=16)
+        int,
+        Knob(
+            meaning="Frames of the warm-up, of the baseline, and of the mean that a frame is held against.",
+            unit="frames",
+            minimum=16,
+            maximum=4096,
+            step=16,
+        ),
     ] = 64
     weights: Annotated[
         RecaptureWeights, Section(Group.GOVERNORS, Effect.LIVE, "How much each kind of evidence counts.")

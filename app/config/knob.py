@@ -25,7 +25,7 @@ class Effect(StrEnum):
     SWAPCHAIN = "swapchain"
     """The swapchain is rebuilt between two frames; nothing restarts."""
     PIPELINE = "pipeline"
-    """The stages restart; the window stays."""
+    """The stage it concerns is opened anew; where that cannot be (a device), with the next run. The window stays."""
     PRIVILEGED = "privileged"
     """Goes through the hardware guard."""
     RECORD = "record"

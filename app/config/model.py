@@ -123,7 +123,8 @@ class VeoConfig(ConfigObject):
         Knob(
             group=Group.LATENCY,
             effect=Effect.LIVE,
-            meaning="LOW_JITTER keeps motion even, LOW_LATENCY shows the newest frame at once, BALANCED lies between.",
+            meaning="LOW_JITTER keeps motion even at render_latency_ms, BALANCED at the least delay up to it that "
+            "suffices, LOW_LATENCY shows the newest frame at once.",
         ),
     ] = LatencyMode.LOW_JITTER
     batch_window_us: Annotated[
@@ -151,7 +152,7 @@ class VeoConfig(ConfigObject):
         Knob(
             group=Group.LATENCY,
             effect=Effect.LIVE,
-            meaning="auto lets the anomaly controller adjust render_latency_ms within its bounds.",
+            meaning="auto adds up to 50 ms to render_latency_ms while frames come late and takes it back afterwards.",
         ),
     ] = "fixed"
     preview_fps: Annotated[
@@ -280,7 +281,7 @@ class VeoConfig(ConfigObject):
         IframeGuard, Section(Group.GOVERNORS, Effect.LIVE, "Lower bitrate on key-frame bursts.")
     ] = IframeGuard()
     recapture: Annotated[
-        Recapture, Section(Group.GOVERNORS, Effect.LIVE, "Anomaly rule over the recorded command buffers.")
+        Recapture, Section(Group.GOVERNORS, Effect.LIVE, "Anomaly rule over the GPU times of the command buffers.")
     ] = Recapture()
 
     encoder: Annotated[Encoder, Section(Group.ENCODER, Effect.PIPELINE, "The encode branch.")] = Encoder()

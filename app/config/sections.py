@@ -40,7 +40,9 @@ class Encoder(ConfigObject):
     enabled: Annotated[bool, Knob(meaning="Runs the encode branch beside the preview.")] = False
     codec: Annotated[EncoderCodec, Knob(meaning="Encoder; auto takes NVENC after a trial open, else libx264.")] = "auto"
     preset: Annotated[EncoderPreset, Knob(meaning="p1 is fastest, p7 best; a higher one costs encode time.")] = "p4"
-    tune: Annotated[EncoderTune, Knob(meaning="hq looks ahead, ll and ull give each frame out at once.")] = "ull"
+    tune: Annotated[
+        EncoderTune, Knob(meaning="hq may keep frames back for a better picture; ll and ull give each out at once.")
+    ] = "ull"
     rc: Annotated[RateControl, Knob(meaning="Rate control: constant or variable bitrate, or constant quantiser.")] = (
         "cbr"
     )
@@ -104,7 +106,7 @@ class Encoder(ConfigObject):
         ),
     ] = 0
     multipass: Annotated[
-        Multipass, Knob(meaning="Second pass at quarter or full resolution; better rates for encode time.")
+        Multipass, Knob(meaning="NVENC's second pass at quarter or full resolution; steadier rates for encode time.")
     ] = "disabled"
 
     @model_validator(mode="after")
@@ -181,19 +183,29 @@ class Realtime(ConfigObject):
     """How the engine's threads are scheduled."""
 
     policy: Annotated[
-        RealtimePolicy, Knob(meaning="Scheduling class; fifo and rr need a right and can starve the machine.")
+        RealtimePolicy,
+        Knob(meaning="Scheduling class of the present thread; fifo and rr need a right, and run before all else."),
     ] = "other"
     priority: Annotated[
-        int, Knob(meaning="Priority under fifo and rr; higher runs first.", minimum=1, maximum=99, step=1)
+        int,
+        Knob(
+            meaning="Priority of the present thread under fifo and rr; higher runs first.",
+            minimum=1,
+            maximum=99,
+            step=1,
+        ),
     ] = 10
     cpus: Annotated[
         tuple[int, ...],
-        Knob(meaning="Logical CPUs the engine may use; empty means all.", minimum=0, maximum=4095),
+        Knob(meaning="Logical CPUs that the engine's threads may use; empty means all.", minimum=0, maximum=4095),
     ] = ()
     nice: Annotated[
         int,
         Knob(
-            meaning="Niceness under other; lower runs sooner, below 0 needs a right.", minimum=-20, maximum=19, step=1
+            meaning="Niceness of the engine's threads under other; lower runs sooner, below 0 needs a right.",
+            minimum=-20,
+            maximum=19,
+            step=1,
         ),
     ] = 0
 
@@ -207,8 +219,14 @@ class Realtime(ConfigObject):
 class Device(ConfigObject):
     """Which device to use; an unknown one is asked about, never replaced silently."""
 
-    gpu_uuid: Annotated[str | None, Knob(meaning="NVML UUID of the GPU to watch; null asks for none.")] = None
-    mig_uuid: Annotated[str | None, Knob(meaning="UUID of the MIG slice to watch; null for none.")] = None
+    gpu_uuid: Annotated[
+        str | None,
+        Knob(meaning="UUID of the GPU whose sensors are read and which decodes and encodes; null asks for none."),
+    ] = None
+    mig_uuid: Annotated[str | None, Knob(meaning="UUID of the MIG slice that decodes and encodes; null for none.")] = (
+        None
+    )
     vulkan_device: Annotated[
-        str | None, Knob(meaning="Name of the Vulkan device to render on; null takes the best.")
+        str | None,
+        Knob(meaning="Part of the name, or the UUID, of the Vulkan device to render on; null takes the best."),
     ] = None

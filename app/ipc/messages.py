@@ -21,7 +21,8 @@ class StartRun:
     Attributes:
         config: a VeoConfig as its JSON object.
         config_serial: serial stamped into records made under this configuration.
-        sources: 1–9 source texts as the user gave them (`synthetic:1280x720@60`, a path), a tile of the window each.
+        sources: 1–9 source texts as the user gave them (`synthetic:1280x720@60`, a path), a tile of the window each;
+            kept out of `repr`, as an address may hold a password.
         sink: sink text (`virtual:60`, `headless`, `x11:WINDOW_ID`, `wayland:1280x720`).
         validation: load the Vulkan validation layer and report its messages.
         device: part of a Vulkan device name to prefer, or "" for the best.
@@ -30,7 +31,7 @@ class StartRun:
 
     config: dict[str, Any]
     config_serial: int
-    sources: list[str]
+    sources: list[str] = field(repr=False)
     sink: str
     validation: bool = False
     device: str = ""

@@ -51,7 +51,7 @@ class StreamRequest:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What to run. Texts are those of the command line.
+    """What to run. Texts are those of the command line; sources are kept out of `repr`, as they may hold a password.
 
     Attributes:
         recording_dir: where to record; None records nothing. A restart takes a new folder beside it.
@@ -65,7 +65,7 @@ class RunRequest:
         window_pid: the process that shows the run in a window, whose cost is read too; None without one.
     """
 
-    source: str
+    source: str = field(repr=False)
     sink: str
     config: VeoConfig = field(default_factory=VeoConfig)
     recording_dir: Path | None = None
@@ -73,7 +73,7 @@ class RunRequest:
     validation: bool = False
     device: str = ""
     warmup_s: float = 1.0
-    more_sources: tuple[str, ...] = ()
+    more_sources: tuple[str, ...] = field(default=(), repr=False)
     encode_to: str = ""
     stream: StreamRequest = StreamRequest()
     window_pid: int | None = None
