@@ -17,7 +17,7 @@ from app.analysis.frame_intervals import display_intervals
 from app.core.clock import NO_STAMP_NS
 from app.core.records import FrameArray, difference_ms
 from app.core.vocabulary import Fate
-from app.ipc.messages import ConfigApplied, RunFailed, RunFinished, SegmentEnded, SegmentStarted, SetPaused
+from app.ipc.messages import ConfigApplied, RunFailed, RunFinished, SegmentEnded, SegmentStarted, SetPaused, SetScreen
 from tests.support.disturbance import again_if_disturbed
 from tests.support.engine_harness import EngineHarness, of_fate
 
@@ -312,3 +312,17 @@ def test_a_free_source_held_back_to_an_even_divisor_shows_every_frame_equally_lo
         engine.finish()
     intervals = np.diff(of_fate(frames, Fate.DISPLAYED)["displayed_ns"][10:]) / REFRESH_NS
     assert np.round(intervals).tolist() == [60 / wanted_hz] * len(intervals)
+
+
+def test_another_screen_ends_the_segment_of_every_source() -> None:
+    with EngineHarness([SOURCE_60, "synthetic:64x64@30"], "virtual:60,process=none") as engine:
+        engine.ready()
+        engine.run_frames(60)
+        engine.send(SetScreen("DP-2", 75.0))
+        ended = [engine.wait_for(SegmentEnded) for _ in range(2)]
+        begun = [engine.wait_for(SegmentStarted) for _ in range(2)]
+        engine.run_frames(30)
+        engine.finish()
+    moved = "moved to screen DP-2"
+    assert {(each.source_index, each.reason) for each in ended} == {(0, moved), (1, moved)}
+    assert {each.reason for each in begun} == {"on screen DP-2"}
