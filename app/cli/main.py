@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,7 +18,11 @@ from rich.console import Console
 import app as veotuner
 from app.cli import check, demo, doctor, gui, presets, report, run, schema
 from app.cli.exit_codes import CRASHED, FAILED, INTERRUPTED
+from app.config.source_text import HIDDEN, redacted
 from app.core.errors import VeoTunerError
+
+_HIDDEN_OPTION: Final = "--stream-token"
+"""Its value is shown to nobody."""
 
 cli: Final = typer.Typer(
     name="veotuner",
@@ -85,7 +90,22 @@ def _write_crash_log(error: Exception) -> Path:
     folder = platformdirs.user_cache_path("veotuner", appauthor=False) / "crashes"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{datetime.now().astimezone():%Y-%m-%dT%H-%M-%S-%f}.txt"
-    command = " ".join(sys.argv[1:])
-    text = f"veotuner {veotuner.__version__}, Python {sys.version}\ncommand: {command}\n\n"
-    path.write_text(text + "".join(traceback.format_exception(error)), encoding="utf-8")
+    head = f"veotuner {veotuner.__version__}, Python {sys.version}\ncommand: {_without_secrets(sys.argv[1:])}\n\n"
+    trace = "".join(traceback.format_exception(error)).splitlines()
+    path.write_text(head + "".join(f"{redacted(line)}\n" for line in trace), encoding="utf-8")
     return path
+
+
+def _without_secrets(arguments: Sequence[str]) -> str:
+    """Return a command line that may be sent with a bug report: without the passwords and tokens in it."""
+    told, option_before = [], ""
+    for argument in arguments:
+        option, is_joined, _ = argument.partition("=")
+        if option_before == _HIDDEN_OPTION:
+            told.append(HIDDEN)
+        elif option == _HIDDEN_OPTION and is_joined:
+            told.append(f"{option}={HIDDEN}")
+        else:
+            told.append(redacted(argument))
+        option_before = argument
+    return shlex.join(told)

@@ -203,6 +203,24 @@ def test_a_fault_of_the_program_is_a_sentence_and_a_crash_log(
     assert "ZeroDivisionError: a fault" in log.read_text()
 
 
+def test_a_crash_log_holds_no_password_and_no_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def break_down(prog_name: str) -> None:
+        raise ValueError("rtsp://me:hunter2@camera/ was not foreseen")
+
+    monkeypatch.setattr(cli_main, "cli", break_down)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    address, joined = "rtsp://me:hunter2@camera/", "--stream-token=hunter2"
+    monkeypatch.setattr("sys.argv", ["veotuner", "run", address, "--stream-token", "hunter2", joined, "--warmup", "0"])
+    with pytest.raises(SystemExit):
+        cli_main.main()
+    (log,) = tmp_path.glob("veotuner/crashes/*.txt")
+    told = log.read_text()
+    assert "hunter2" not in told
+    assert "rtsp://***@camera/" in told
+    assert "--warmup 0" in told
+    assert "ValueError" in told
+
+
 def test_the_version_is_told() -> None:
     assert veotuner("--version").stdout.startswith("veotuner 0.")
 
