@@ -20,7 +20,8 @@ from app.engine.thumbnails import ThumbnailFeed
 from app.ipc.messages import EncoderState
 from app.ipc.shared_block import SharedBlock
 from app.ipc.thumbnail_block import thumbnail_block_bytes
-from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture, wait_until
+from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture
+from tests.support.waiting import wait_until
 
 
 class _Outbox:

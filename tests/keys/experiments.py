@@ -40,9 +40,10 @@ from app.session.active_run import device_variables
 from app.session.loss_watch import LossWatch
 from app.session.session import Session
 from app.session.session_state import Phase, RunRequest, StreamRequest
-from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture, wait_until
+from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture
 from tests.engine.governors.settled_frames import settled_frame
 from tests.support.engine_harness import EngineHarness, of_fate
+from tests.support.waiting import wait_until
 
 Measures = dict[str, Any]
 Experiment = Callable[[VeoConfig], Measures]

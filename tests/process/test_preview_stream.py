@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from app.session.session_state import Phase, RunRequest
 from app.session.stream_process import StreamProcess
 from tests.process.preview_clients import READING
 from tests.support.disturbance import again_if_disturbed
+from tests.support.waiting import wait_until
 
 CLIENTS = Path(__file__).with_name("preview_clients.py")
 SECONDS = 3.5
@@ -32,13 +33,6 @@ SERVING = VeoConfig(
     render_latency_ms=60,
     frame_queue_depth=8,
 )
-
-
-def wait(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_reached():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.01)
 
 
 @contextmanager
@@ -53,7 +47,7 @@ def running(source: str, config: VeoConfig) -> Iterator[Session]:
 def server_of(session: Session) -> StreamProcess:
     assert session.stream is not None
     server = session.stream.server
-    wait(lambda: server.url != "")
+    wait_until(lambda: server.url != "")
     return server
 
 
@@ -96,11 +90,11 @@ def test_a_run_fed_by_the_preview_stream_of_another_goes_on_in_a_new_segment_whe
             counters = follower.counters()
             return 0 if counters is None else counters.displayed
 
-        wait(lambda: displayed() >= 3)
+        wait_until(lambda: displayed() >= 3)
         assert server._server is not None
         server._server.process.kill()
         before = displayed()
-        wait(lambda: displayed() >= before + 3)
+        wait_until(lambda: displayed() >= before + 3)
         assert follower.state.phase is Phase.RUNNING
         spans = follower.state.segments
         frames = follower.run_data().frames

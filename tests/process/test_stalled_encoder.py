@@ -21,6 +21,7 @@ from app.session.session import Session
 from app.session.session_state import Phase, RunRequest, SessionChange
 from tests.support.disturbance import again_if_disturbed
 from tests.support.stopped_threads import stopped, thread_ids
+from tests.support.waiting import wait_until
 
 SOURCE = "synthetic:640x360@60"
 SECONDS = 3.5
@@ -84,10 +85,7 @@ def stalled_encoder(session: Session, encoded: Encoded) -> Iterator[None]:
     assert wait_for(session, 60, 30)  # every thread of its start is there
     before = thread_ids(engine)
     session.set_config(WITH)
-    deadline = time.monotonic() + 30
-    while not encoded.count(EncodeFate.ENCODED):
-        assert time.monotonic() < deadline, "the encoder never coded a frame"
-        time.sleep(0.05)
+    wait_until(lambda: encoded.count(EncodeFate.ENCODED) > 0, 30)
     brought = thread_ids(engine) - before
     assert brought
     for _ in range(TRIES):

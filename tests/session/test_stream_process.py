@@ -8,8 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,9 @@ from app.ipc.thumbnail_block import ThumbnailWriter, thumbnail_block_bytes
 from app.session import stream_process
 from app.session.child_python import inherited_descriptors, module_command, start_child
 from app.session.stream_process import StreamProcess
+from tests.support.waiting import wait_until
 
 WAIT_S = 20.0
-
-
-def wait_until(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not is_reached():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.005)
 
 
 class Stream:

@@ -121,10 +121,10 @@ class ScriptedCompositor:
         (window,) = (identity for identity, name in self._objects.items() if name == "xdg_toplevel")
         self._send("wl_display", 0, struct.pack("=II", window, code) + _string("told to fail"))
 
-    def present(self, stamp_ns: int, refresh_ns: int = 0, flags: int = 0) -> None:
+    def present(self, stamp_ns: int, refresh_ns: int = 0) -> None:
         """Say that the oldest picture asked about was shown at a time of the presentation clock."""
         seconds, nanoseconds = divmod(stamp_ns, 10**9)
-        body = struct.pack("=7I", seconds >> 32, seconds & 0xFFFFFFFF, nanoseconds, refresh_ns, 0, 0, flags)
+        body = struct.pack("=7I", seconds >> 32, seconds & 0xFFFFFFFF, nanoseconds, refresh_ns, 0, 0, 0)
         self._send_to(self.feedbacks.pop(0), 1, body)
 
     def discard(self, position: int = 0) -> None:

@@ -122,7 +122,11 @@ class X11Surface:
         return self._window
 
     def follow(self) -> tuple[int, int]:
-        """Return the window's size by the events that arrived."""
+        """Return the window's size by the events that arrived.
+
+        Raises:
+            WindowClosedError: it is gone, or somebody asked for its end.
+        """
         self._state = self._connection.poll_window(self._window, self._state)
         if not self._state.alive:
             raise WindowClosedError("The preview window is gone; open the preview again.")
@@ -192,7 +196,11 @@ class WaylandSurface:
         return None if self._connection.has_fifo else self._frame_callbacks
 
     def follow(self) -> tuple[int, int]:
-        """Return the window's size by the events that arrived; zero while nothing of it is being shown."""
+        """Return the window's size by the events that arrived; zero while nothing of it is being shown.
+
+        Raises:
+            WindowClosedError: somebody asked for its end.
+        """
         size = self._window.follow()
         if self._window.close_requested:
             raise WindowClosedError("The preview window was closed.")

@@ -133,7 +133,11 @@ class Tile:
         self._ring.grow(slots)
 
     def upload(self, picture: Picture, slot: int) -> int:
-        """Copy a picture into a staging slot and return the bytes copied."""
+        """Copy a picture into a staging slot and return the bytes copied.
+
+        Raises:
+            SinkError: `prepare` was not called.
+        """
         if self._ring is None:
             raise SinkError("A picture was uploaded before its format was prepared; this is a fault of VeoTuner.")
         return self._ring[slot].write(picture)

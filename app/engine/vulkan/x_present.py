@@ -63,13 +63,12 @@ class Completion(NamedTuple):
 
     Attributes:
         serial: as the presenting client numbered it, 32 bits.
-        displayed_ns: CLOCK_MONOTONIC ns, to the microsecond. refresh_count: of the screen, as the server counts.
+        displayed_ns: CLOCK_MONOTONIC ns, to the microsecond.
         skipped: it was never shown.
     """
 
     serial: int
     displayed_ns: int
-    refresh_count: int
     skipped: bool
 
 
@@ -119,7 +118,7 @@ class XPresentEvents:
         if notify.event_type != _COMPLETE_NOTIFY or notify.kind != _KIND_PIXMAP:
             return None
         stamp_ns = int(notify.ust) * _NS_PER_US
-        return Completion(int(notify.serial), stamp_ns, int(notify.msc), notify.mode == _MODE_SKIP)
+        return Completion(int(notify.serial), stamp_ns, notify.mode == _MODE_SKIP)
 
 
 class XCompletionTimes(DisplayTimes):

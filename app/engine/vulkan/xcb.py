@@ -177,7 +177,11 @@ class XConnection:
             self._xcb.free(event)
 
     def atom(self, name: str) -> int:
-        """Return the X atom of a name."""
+        """Return the X atom of a name.
+
+        Raises:
+            SinkError: the X server is gone.
+        """
         cookie = self._xcb.xcb_intern_atom(self.pointer, 0, len(name), name.encode())
         reply = self._xcb.xcb_intern_atom_reply(self.pointer, cookie, self._ffi.NULL)
         if reply == self._ffi.NULL:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from app.core.clock import NS_PER_S
 from app.engine.wayland.client import Connection, Listeners
 from app.engine.wayland.library import Proxy
 from app.engine.wayland.presentation_clock import PresentationClock
 from app.engine.wayland.window import WaylandWindow
-
-NS_PER_SECOND: Final = 1_000_000_000
-
-FLAG_VSYNC: Final = 1
-FLAG_HARDWARE_CLOCK: Final = 2
-FLAG_HARDWARE_COMPLETION: Final = 4
-FLAG_ZERO_COPY: Final = 8
-"""`wp_presentation_feedback.kind`. Headless compositors set none; an unset flag is no fault."""
 
 
 class Answer(NamedTuple):
@@ -28,14 +21,12 @@ class Answer(NamedTuple):
             in the future (a predicted flip). 0 when discarded.
         refresh_ns: the compositor's idea of the refresh period; 0 is unknown, and it may be wrong (headless Weston says
             16.67 ms and takes 17.5). Measure it from the stamps.
-        flags: `FLAG_…`.
         discarded: the picture was replaced or hidden and never shown.
     """
 
     number: int
     displayed_ns: int
     refresh_ns: int
-    flags: int
     discarded: bool
 
 
@@ -101,17 +92,17 @@ class PresentationFeedback:
     # The listeners run on the reader thread; appending to a deque needs no lock.
 
     def _on_presented(
-        self, data: Any, feedback: Proxy, high: int, low: int, nanoseconds: int, refresh_ns: int, *rest: int
+        self, data: Any, feedback: Proxy, high: int, low: int, nanoseconds: int, refresh_ns: int, *_: int
     ) -> None:
         self._destroy(feedback)
         assert self._clock is not None
-        displayed_ns = self._clock.to_monotonic_ns(((high << 32) | low) * NS_PER_SECOND + nanoseconds)
+        displayed_ns = self._clock.to_monotonic_ns(((high << 32) | low) * NS_PER_S + nanoseconds)
         self.shown += 1
-        self._answer(Answer(self._number(data), displayed_ns, refresh_ns, rest[-1], discarded=False))
+        self._answer(Answer(self._number(data), displayed_ns, refresh_ns, discarded=False))
 
     def _on_discarded(self, data: Any, feedback: Proxy) -> None:
         self._destroy(feedback)
-        self._answer(Answer(self._number(data), 0, 0, 0, discarded=True))
+        self._answer(Answer(self._number(data), 0, 0, discarded=True))
 
     def _answer(self, answer: Answer) -> None:
         self._answers.append(answer)

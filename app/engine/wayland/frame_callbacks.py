@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Final
+from typing import Any
 
+from app.core.clock import NS_PER_S
 from app.engine.wayland.client import Connection
 from app.engine.wayland.library import Proxy
 from app.engine.wayland.window import WaylandWindow
-
-NS_PER_SECOND: Final = 1_000_000_000
 
 
 class FrameCallbacks:
@@ -54,7 +53,7 @@ class FrameCallbacks:
         while self._done < self._awaited:
             self._news.clear()
             if self._done < self._awaited:  # it may have come before the flag was cleared
-                remaining_s = (deadline_ns - time.monotonic_ns()) / NS_PER_SECOND
+                remaining_s = (deadline_ns - time.monotonic_ns()) / NS_PER_S
                 if remaining_s <= 0 or not self._news.wait(remaining_s):
                     return self._done >= self._awaited
         return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,12 +54,3 @@ def config_of(depth: int = 4, guard: dict[str, Any] | None = None, **encoder: An
             "iframe_guard": guard or {},
         }
     )
-
-
-def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    """Wait for something another thread does; a test that waits in vain fails here."""
-
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it never came about"
-        time.sleep(0.002)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.encode.admission import Admission, Offered
-from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture, wait_until
+from tests.engine.encode.pictures import INTERVAL_60_NS, moving_picture
+from tests.support.waiting import wait_until
 
 PICTURE = moving_picture(0)
 

@@ -27,8 +27,9 @@ from app.engine.encode.codec_choice import CodecChoice
 from app.engine.encode.packet_file import PacketFile
 from app.engine.picture import Picture, PictureFormat
 from app.ipc.messages import EncoderState, GovernorDecision
-from tests.engine.encode.pictures import INTERVAL_60_NS, config_of, moving_picture, wait_until, yuv420p
+from tests.engine.encode.pictures import INTERVAL_60_NS, config_of, moving_picture, yuv420p
 from tests.engine.encode.stub_encoders import StubEncoder
+from tests.support.waiting import wait_until
 
 Told = list[EncoderState | GovernorDecision]
 STUB = CodecChoice("h264_nvenc", "")

@@ -173,7 +173,7 @@ class FakeFeedback:
         return self.answers.pop(0) if self.answers else None
 
     def answer(self, number: int, displayed_ns: int = 0, *, discarded: bool = False) -> None:
-        self.answers.append(Answer(number, displayed_ns, 16_666_666, 0, discarded=discarded))
+        self.answers.append(Answer(number, displayed_ns, 16_666_666, discarded=discarded))
 
 
 def feedback_times() -> tuple[FeedbackTimes, FakeFeedback]:

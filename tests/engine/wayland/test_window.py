@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,11 +11,11 @@ from app.engine.wayland import client
 from app.engine.wayland.client import Connection
 from app.engine.wayland.window import WaylandWindow
 from tests.support.scripted_compositor import GLOBALS, ScriptedCompositor, serving
+from tests.support.waiting import wait_until
 from tests.support.weston import Weston
 
 OpenWindow = Callable[[], WaylandWindow]
 MAXIMIZED, FULLSCREEN, ACTIVATED, TILED_LEFT, SUSPENDED = 1, 2, 4, 5, 9
-PATIENCE_S = 10.0
 
 
 @pytest.fixture
@@ -38,14 +37,6 @@ def open_window() -> Iterator[OpenWindow]:
     for connection, window in opened:
         window.close()
         connection.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that another thread brings about."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "it did not happen"
-        time.sleep(0.002)
 
 
 def test_weston_leaves_the_size_to_the_window(wayland_display: Weston, open_window: OpenWindow) -> None:
@@ -85,7 +76,7 @@ def test_the_window_follows_and_keeps_its_size_where_it_is_left_to_it(
     window = open_window()
     for asked, size in [((640, 360), (640, 360)), ((0, 0), (640, 360)), ((0, 99), (640, 99)), ((5, 0), (5, 99))]:
         scripted.configure(*asked)
-        until(lambda size=size: window.follow() == size)  # type: ignore[misc]  # the default binds the loop's value
+        wait_until(lambda size=size: window.follow() == size)  # type: ignore[misc]  # the default binds the loop's value
 
 
 @pytest.mark.parametrize("arranged", [MAXIMIZED, FULLSCREEN, TILED_LEFT])
@@ -94,11 +85,11 @@ def test_a_window_that_is_let_go_has_its_own_size_again(
 ) -> None:
     window = open_window()
     scripted.configure(500, 400)
-    until(lambda: window.follow() == (500, 400))
+    wait_until(lambda: window.follow() == (500, 400))
     scripted.configure(1920, 1080, arranged, ACTIVATED)
-    until(lambda: window.follow() == (1920, 1080))
+    wait_until(lambda: window.follow() == (1920, 1080))
     scripted.configure(0, 0, ACTIVATED)
-    until(lambda: window.follow() == (500, 400))
+    wait_until(lambda: window.follow() == (500, 400))
 
 
 def test_a_new_size_is_promised_by_the_thread_that_presents_and_only_the_newest(
@@ -130,11 +121,11 @@ def test_a_request_to_close_and_a_window_that_nobody_sees_are_told(
 ) -> None:
     window = open_window()
     scripted.configure(0, 0, ACTIVATED, SUSPENDED)
-    until(lambda: window.suspended)
+    wait_until(lambda: window.suspended)
     scripted.configure(0, 0, MAXIMIZED)
-    until(lambda: not window.suspended)
+    wait_until(lambda: not window.suspended)
     scripted.ask_to_close()
-    until(lambda: window.close_requested)
+    wait_until(lambda: window.close_requested)
 
 
 def test_closing_takes_every_part_away_in_order(scripted: ScriptedCompositor) -> None:
@@ -153,14 +144,14 @@ def test_a_compositor_that_goes_is_an_error_of_the_next_look(
     window = open_window()
     scripted.drop()
     with pytest.raises(SinkError, match=r"compositor ended.*open the preview again"):
-        until(lambda: window.follow() == (0, 0))
+        wait_until(lambda: window.follow() == (0, 0))
 
 
 def test_a_compositor_that_cuts_the_window_off_says_why(scripted: ScriptedCompositor, open_window: OpenWindow) -> None:
     window = open_window()
     scripted.fail(3)
     with pytest.raises(SinkError, match="cut the preview off: error 3 of xdg_toplevel"):
-        until(lambda: window.follow() == (0, 0))
+        wait_until(lambda: window.follow() == (0, 0))
 
 
 def test_a_compositor_that_never_opens_the_window_is_given_up(
