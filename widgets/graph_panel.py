@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.metrics import metric, value_text
@@ -18,7 +19,7 @@ from app.core.vocabulary import LOSS_CLASSES
 from widgets.axis_range import range_around, range_from_zero
 from widgets.decimation import decimate_min_max
 from widgets.elided_label import ElidedLabel
-from widgets.graph_source import Curve, FrameSample, GraphSource, TimeEvent
+from widgets.graph_source import Curve, FrameSample, GraphNote, GraphSource, TimeEvent
 from widgets.loss_symbols import GLYPHS, SYMBOL_PX
 from widgets.theme import muted_colour, warning_colour
 from widgets.time_plot import EventLine, LossMark, TimePlot, decimated_marks
@@ -79,7 +80,6 @@ class GraphPanel(QWidget):
         self._readout.setAccessibleName(f"{spec.title}: values under the cursor")
         self._shown: tuple[str, ...] = ()
         self.setToolTip("")
-        self._title.setToolTip(spec.tip)
         self._lay_out()
 
     def draw(self, source: GraphSource, window: TimeWindow) -> None:
@@ -107,11 +107,11 @@ class GraphPanel(QWidget):
         """Write the heading, and the values at `sample` or else the newest ones."""
         note = source.note(self.spec.id)
         names = self._metrics(source)
-        self._set(self._title, self._title_text(names, note.source, note.simulated))
         present = [name for name in names if source.curve(name).x.size]
         self._missing.set_text(note.missing if present and len(present) < len(names) else "")
         where = f"frame {sample.frame_id} · " if sample is not None and self.spec.shows_losses else ""
         self._set(self._readout, where + _readout_text(source, names, sample))
+        self._show_title(names, note)
         losses = loss_key({mark.metric_id for mark in self.plot.overlay.losses})
         self._show_legend(curve_key(present) if len(names) > 1 else losses)
 
@@ -139,16 +139,26 @@ class GraphPanel(QWidget):
             _, high = _extent([visible[name].y for name in self.spec.right if visible[name].y.size])
             plot.set_right_range(range_from_zero(plot.right_range, high, self.spec.right_least))
 
-    def _title_text(self, names: tuple[str, ...], source: str, simulated: str) -> str:
+    def _show_title(self, names: tuple[str, ...], note: GraphNote) -> None:
         row = metric(names[0])
-        title = f"{row.title} ({row.unit})" if self.spec.shows_losses else self.spec.title
-        muted = muted_colour(self.palette())
-        parts = [f"<b>{html.escape(title)}</b>"]
-        if simulated:  # first: of a heading that is too long the end is cut
-            parts.append(f'<b style="color:{warning_colour(self.palette())}">{simulated} SIMULATED</b>')
-        if source:
-            parts.append(f'<span style="color:{muted}">{html.escape(source)}</span>')
-        return " &nbsp;".join(parts)
+        name = f"{row.title} ({row.unit})" if self.spec.shows_losses else self.spec.title
+        simulated = f"{note.simulated} SIMULATED" if note.simulated else ""
+        parts = [f"<b>{html.escape(name)}</b>"]
+        if simulated:  # before the note: it is never cut
+            parts.append(f'<b style="color:{warning_colour(self.palette())}">{simulated}</b>')
+        if shown := self._fitting_note(f"{name}  {simulated}", note.source):
+            parts.append(f'<span style="color:{muted_colour(self.palette())}">{html.escape(shown)}</span>')
+        self._set(self._title, " &nbsp;".join(parts))
+        self._title.setToolTip("\n\n".join(filter(None, (note.source, self.spec.tip))))
+
+    def _fitting_note(self, bold_text: str, note: str) -> str:
+        """Return what of a note there is room for between the name of the graph and its values."""
+        bold = self.font()
+        bold.setBold(True)
+        taken_px = QFontMetrics(bold).horizontalAdvance(f"{bold_text}   ") + self._readout.sizeHint().width()
+        room_px = self.width() - taken_px - 4 * _HEADING_SPACING_PX
+        shown: str = self.fontMetrics().elidedText(note, Qt.TextElideMode.ElideRight, max(room_px, 0))
+        return "" if shown == "…" else shown
 
     def _lay_out(self) -> None:
         heading = QHBoxLayout()

@@ -147,6 +147,7 @@ class RangeControl(OptionControl):
         self.high.setValue(self.high.maximum())  # a new lock begins as no restriction, not as the lowest clock there is
         self.low.setAccessibleName(f"{row.key}, lowest, {row.unit}")
         self.high.setAccessibleName(f"{row.key}, highest, {row.unit}")
+        self._line.setSpacing(2)  # the widest control: it fits the narrowest panel
         self._line.addWidget(self.box)
         self._line.addStretch(1)
         for widget in (self.low, QLabel("to"), self.high):

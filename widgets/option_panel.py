@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any, Final
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStyle, QVBoxLayout, QWidget
 
 from app.config.options import Group, Option
 from widgets.icons import icon
@@ -14,7 +16,9 @@ from widgets.option_group import OptionGroup
 from widgets.option_row import OptionRow
 
 _LEAST_WIDTH_PX: Final = 290
-"""Narrower than the widest row, so that the window fits a screen of 960×540; the panel is scrolled sideways there."""
+"""Room for a control under its name, so that the window fits a screen of 960×540."""
+
+_MARGIN_PX: Final = 4
 
 
 class OptionPanel(QWidget):
@@ -48,6 +52,16 @@ class OptionPanel(QWidget):
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_nothing"):
             self._ink()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Stack names and controls in a narrow panel: no value is out of sight."""
+        super().resizeEvent(event)
+        bar_px = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)  # there or not: rows never flicker
+        room_px = event.size().width() - 2 * _MARGIN_PX - bar_px
+        needed = [row.beside_width_px for row in self.rows.values()]
+        usual_px = median(needed)  # most rows change over together
+        for row, needed_px in zip(self.rows.values(), needed, strict=True):
+            row.stack(room_px < max(needed_px, usual_px))
 
     def show_values(self, values: Mapping[str, Any], loaded: Mapping[str, Any]) -> None:
         """Show the values of every option, and the loaded preset's."""
@@ -137,7 +151,7 @@ class OptionPanel(QWidget):
         column.addWidget(self._nothing)
         column.addStretch(1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(4, 4, 4, 0)
+        layout.setContentsMargins(_MARGIN_PX, _MARGIN_PX, _MARGIN_PX, 0)
         layout.addWidget(self.search)
         layout.addWidget(_scrolled(content), 1)
 

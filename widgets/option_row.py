@@ -15,6 +15,9 @@ from widgets.theme import muted_colour, warning_colour
 
 LABEL_WIDTH_PX: Final = 164
 
+_LEFT_PX, _RIGHT_PX, _GAP_PX = 8, 4, 6
+_AROUND_PX: Final = _LEFT_PX + _RIGHT_PX + 2 * _GAP_PX
+
 _REFUSED: Final = "refused"
 """How the word of the engine begins when the system does not allow what an option asks for."""
 
@@ -40,6 +43,8 @@ class OptionRow(QWidget):
         self.restart = QPushButton("Restart now")
         self._value: Any = row.default
         self._loaded: Any = row.default
+        self._grid = QGridLayout(self)
+        self._is_stacked = False
         self._effect = self._actual = self._advice = self._refusal = ""
         self._build()
         self.control.edited.connect(lambda value: self.edited.emit(row.key, value))
@@ -72,6 +77,21 @@ class OptionRow(QWidget):
     def offer_restart(self, offered: bool) -> None:
         """Offer to start the engine anew, or no longer."""
         self.restart.setVisible(offered)
+
+    @property
+    def beside_width_px(self) -> int:
+        """Room that name and control need beside each other."""
+        both_px = max(LABEL_WIDTH_PX, self.name.sizeHint().width()) + self.control.minimumSizeHint().width()
+        return both_px + self.reset.sizeHint().width() + _AROUND_PX
+
+    def stack(self, stacked: bool) -> None:
+        """Put the control under the name, or beside it."""
+        if stacked == self._is_stacked:
+            return
+        self._is_stacked = stacked
+        self._grid.setColumnStretch(0, int(stacked))
+        place = (1, 0, 1, 3) if stacked else (0, 1, 1, 1)
+        self._grid.addWidget(self.control, *place)
 
     def show_effect(self, text: str) -> None:
         """Show when the last change acts, as the engine said; "" takes it away."""
@@ -166,15 +186,15 @@ class OptionRow(QWidget):
         self.restart.hide()
         self.notes.setWordWrap(True)
         self.notes.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
-        layout = QGridLayout(self)
-        layout.setContentsMargins(8, 1, 4, 1)
-        layout.setHorizontalSpacing(6)
+        layout = self._grid
+        layout.setContentsMargins(_LEFT_PX, 1, _RIGHT_PX, 1)
+        layout.setHorizontalSpacing(_GAP_PX)
         layout.setVerticalSpacing(0)
         tall = self.row.kind in {Kind.FIELDS, Kind.TABLE}
         top = Qt.AlignmentFlag.AlignTop if tall else Qt.AlignmentFlag.AlignVCenter
         layout.addWidget(self.name, 0, 0, top)
         layout.addWidget(self.control, 0, 1)
         layout.addWidget(self.reset, 0, 2, top)
-        layout.addWidget(self.notes, 1, 0, 1, 2)
-        layout.addWidget(self.restart, 2, 1, Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self.notes, 2, 0, 1, 2)
+        layout.addWidget(self.restart, 3, 1, Qt.AlignmentFlag.AlignLeft)
         layout.setColumnStretch(1, 1)

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QPalette
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.core.metric import PURPLE
@@ -235,3 +236,19 @@ def test_the_reason_in_a_low_graph_is_one_whole_line_and_no_cut_ones(stack: Grap
     inked = [y for y in range(9, image.height() - 9) if any(image.pixel(x, y) != ground for x in column)]
     assert inked
     assert inked[-1] - inked[0] < plot.fontMetrics().height()
+
+
+@pytest.mark.parametrize("width_px", [560, 700, 900, 1400])
+def test_a_heading_that_has_no_room_ends_in_an_ellipsis_and_never_in_the_middle_of_a_word(
+    stack: GraphStack, source: MadeUpSource, qtbot: QtBot, width_px: int
+) -> None:
+    note = "source 1 of 4, no display time here (only present_fence): intervals of present calls"
+    source.notes["interval"] = GraphNote(note)
+    stack.resize(width_px, 640)
+    qtbot.waitUntil(lambda: stack.width() == width_px)
+    stack.refresh()
+    title = stack.panels["interval"].findChildren(QLabel)[0]
+    qtbot.waitUntil(lambda: "source 1" in title.text() and title.width() >= title.sizeHint().width())
+    assert (note in title.text()) != ("…</span>" in title.text())
+    assert (note in title.text()) == (width_px >= 900)
+    assert note in title.toolTip()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
 from pytestqt.qtbot import QtBot
 
 from app.config.editing import option_value
@@ -193,3 +194,24 @@ def test_every_tool_tip_names_range_unit_default_and_effect(row: Any) -> None:
 def test_values_read_as_a_person_writes_them(key: str, value: Any, text: str) -> None:
     row = next(row for row in SHOWN_OPTIONS if row.key == key)
     assert option_value_text(row, value) == text
+
+
+@pytest.mark.parametrize("width_px", [298, 330, 390, 440, 520])
+def test_no_value_is_out_of_sight_however_narrow_the_panel_is(panel: OptionPanel, qtbot: QtBot, width_px: int) -> None:
+    panel.close_groups([])
+    panel.resize(width_px, 800)
+    area = panel.findChildren(QScrollArea)[0]
+    qtbot.waitUntil(lambda: panel.width() == width_px and area.horizontalScrollBar().maximum() == 0)
+    for row in panel.rows.values():
+        for widget in (row.name, row.reset, *row.control.inputs()):
+            assert row.rect().contains(QRect(widget.mapTo(row, QPoint(0, 0)), widget.size()))
+        assert not row.name.geometry().intersects(row.control.geometry())
+
+
+def test_a_panel_made_wide_again_has_names_and_controls_beside_each_other(panel: OptionPanel, qtbot: QtBot) -> None:
+    row = panel.rows["render_latency_ms"]
+    beside = row.control.geometry()
+    panel.resize(300, 800)
+    qtbot.waitUntil(lambda: row.control.geometry().top() > row.name.geometry().bottom() - 2)
+    panel.resize(520, 800)
+    qtbot.waitUntil(lambda: row.control.geometry() == beside)
