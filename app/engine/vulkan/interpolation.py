@@ -10,14 +10,13 @@ way. So nothing is asked of the device beyond Vulkan's floor: no storage image o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 from app.core.clock import NO_STAMP_NS
-from app.core.errors import SinkError
 from app.engine.picture import PictureFormat
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi, lib
@@ -25,10 +24,10 @@ from app.engine.vulkan.device import Device
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.instance import enumerate_items
 from app.engine.vulkan.interpolation_layout import TALLY_WORDS, InterpolationLayout, lay_out
-from app.engine.vulkan.interpolation_objects import CONSTANT_WORDS, DeviceBuffer, PassObjects
+from app.engine.vulkan.interpolation_objects import CONSTANT_WORDS, PassObjects
 from app.engine.vulkan.interpolation_passes import InterpolationKind, Pass, PassTable, Step
-from app.engine.vulkan.memory import DeviceImage, image_barrier
-from app.engine.vulkan.one_time import OneTimeCommands
+from app.engine.vulkan.memory import DeviceBuffer, DeviceImage, image_barrier
+from app.engine.vulkan.one_time import run_once
 from app.engine.vulkan.plane_sets import plane_image_format
 from app.engine.vulkan.results import SUCCESS
 
@@ -182,19 +181,9 @@ class Interpolator:
             self._bind(command_buffer, (index, index), 0.5)
             self._run(command_buffer, step)
 
-        self._run_once(record_barriers)
+        run_once(self._device, record_barriers)
         for step in chain.from_iterable(self._steps.values()):
-            self._run_once(partial(record_step, step))
-
-    def _run_once(self, record: Callable[[Handle], None]) -> None:
-        with closing(OneTimeCommands(self._device)) as commands:
-            record(commands.begin())
-            commands.submit()
-            try:
-                commands.wait()
-            except SinkError:
-                self._device.wait_idle()  # what the commands use goes now
-                raise
+            run_once(self._device, partial(record_step, step))
 
     def _make_buffers(self, stack: ExitStack) -> list[DeviceBuffer]:
         vk, buffers = api.vk, []

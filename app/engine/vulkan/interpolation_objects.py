@@ -9,7 +9,7 @@ from typing import Final
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, Struct, ffi
 from app.engine.vulkan.device import Device
-from app.engine.vulkan.memory import DeviceImage
+from app.engine.vulkan.memory import DeviceBuffer, DeviceImage
 from app.engine.vulkan.results import check
 from app.engine.vulkan.shaders import create_shader_module
 
@@ -24,32 +24,6 @@ CONSTANT_WORDS: Final = 20
 
 Constant = int | float
 """A specialisation constant: int32 or float32, as its Python type says."""
-
-
-class DeviceBuffer:
-    """A buffer in device memory that the host does not see.
-
-    Attributes:
-        handle: `VkBuffer`. size_bytes: its size.
-    """
-
-    def __init__(self, device: Device, size_bytes: int, usage: int) -> None:
-        functions = device.functions
-        self.size_bytes = size_bytes
-        with ExitStack() as stack:
-            info = api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage)
-            self.handle: Handle = device.create("Buffer", info)
-            stack.callback(device.destroy, "Buffer", self.handle)
-            requirements = ffi.new("VkMemoryRequirements *")
-            functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
-            memory = device.allocate(requirements, api.vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-            stack.callback(device.free, memory)
-            check(functions.vkBindBufferMemory(device.handle, self.handle, memory, 0), "vkBindBufferMemory")
-            self._parts = stack.pop_all()
-
-    def close(self) -> None:
-        """Free it; the device must have finished with it."""
-        self._parts.close()
 
 
 class PassObjects:

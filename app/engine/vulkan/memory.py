@@ -23,28 +23,41 @@ class HostBuffer:
     """
 
     def __init__(self, device: Device, size_bytes: int, usage: int, *, cached: bool = False) -> None:
-        vk, functions = api.vk, device.functions
+        vk = api.vk
         self.size_bytes = size_bytes
+        # Staging memory is written once in order, so write-combined system memory is best and device-local memory
+        # reached over the bus is second; what is read back wants the cache.
+        wanted = host_visible_flags() | (vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT if cached else 0)
         with ExitStack() as stack:
-            info = api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage)
-            self.handle: Handle = device.create("Buffer", info)
-            stack.callback(device.destroy, "Buffer", self.handle)
-            requirements = ffi.new("VkMemoryRequirements *")
-            functions.vkGetBufferMemoryRequirements(device.handle, self.handle, requirements)
-            # Staging memory is written once in order, so write-combined system memory is best and device-local memory
-            # reached over the bus is second; what is read back wants the cache.
-            wanted = host_visible_flags() | (vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT if cached else 0)
-            memory = device.allocate(requirements, wanted, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-            stack.callback(device.free, memory)  # which unmaps it too
-            check(functions.vkBindBufferMemory(device.handle, self.handle, memory, 0), "vkBindBufferMemory")
+            avoided = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+            self.handle, memory = _make_buffer(device, stack, size_bytes, usage, wanted, avoided)
             address = ffi.new("void **")
-            check(functions.vkMapMemory(device.handle, memory, 0, size_bytes, 0, address), "vkMapMemory")
+            check(device.functions.vkMapMemory(device.handle, memory, 0, size_bytes, 0, address), "vkMapMemory")
             self._parts = stack.pop_all()
         self.bytes: Bytes = np.frombuffer(ffi.buffer(address[0], size_bytes), np.uint8)
 
     def close(self) -> None:
         """Free it; the device must have finished with it, and `bytes` must not be touched again."""
         self.bytes = np.empty(0, np.uint8)
+        self._parts.close()
+
+
+class DeviceBuffer:
+    """A buffer in device memory that the host does not see.
+
+    Attributes:
+        handle: `VkBuffer`. size_bytes: its size.
+    """
+
+    def __init__(self, device: Device, size_bytes: int, usage: int) -> None:
+        self.size_bytes = size_bytes
+        with ExitStack() as stack:
+            wanted = api.vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+            self.handle, _ = _make_buffer(device, stack, size_bytes, usage, wanted)
+            self._parts = stack.pop_all()
+
+    def close(self) -> None:
+        """Free it; the device must have finished with it."""
         self._parts.close()
 
 
@@ -73,6 +86,21 @@ class DeviceImage:
     def close(self) -> None:
         """Free it; the device must have finished with it."""
         self._parts.close()
+
+
+def _make_buffer(
+    device: Device, stack: ExitStack, size_bytes: int, usage: int, wanted: int, avoided: int = 0
+) -> tuple[Handle, Handle]:
+    """Return a buffer and its memory, which the stack frees; memory properties as in `Device.allocate`."""
+    functions = device.functions
+    buffer = device.create("Buffer", api.struct("VkBufferCreateInfo", size=size_bytes, usage=usage))
+    stack.callback(device.destroy, "Buffer", buffer)
+    requirements = ffi.new("VkMemoryRequirements *")
+    functions.vkGetBufferMemoryRequirements(device.handle, buffer, requirements)
+    memory = device.allocate(requirements, wanted, avoided)
+    stack.callback(device.free, memory)  # which unmaps it too
+    check(functions.vkBindBufferMemory(device.handle, buffer, memory, 0), "vkBindBufferMemory")
+    return buffer, memory
 
 
 def _image_info(image_format: int, width: int, height: int, usage: int) -> api.Struct:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 
+from app.core.errors import SinkError
 from app.engine.vulkan import api
 from app.engine.vulkan.api import Handle, ffi
 from app.engine.vulkan.device import Device
@@ -64,3 +66,19 @@ class OneTimeCommands:
     def close(self) -> None:
         """Free pool and fence."""
         self._parts.close()
+
+
+def run_once(device: Device, record: Callable[[Handle], None]) -> None:
+    """Run what `record` writes into a command buffer, and wait for it; belongs to the present thread.
+
+    Raises:
+        SinkError: the device is lost or hangs; nothing runs on it any more then, so that what it used may go.
+    """
+    with closing(OneTimeCommands(device)) as commands:
+        record(commands.begin())
+        commands.submit()
+        try:
+            commands.wait()
+        except SinkError:
+            device.wait_idle()
+            raise

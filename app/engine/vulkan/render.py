@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Final
 
 from app.config.model import CommandBuffers as CommandBuffersMode
-from app.core.errors import SinkError
 from app.engine.frame import Frame
 from app.engine.picture import Picture, PictureFormat
 from app.engine.vulkan import api
@@ -19,7 +18,7 @@ from app.engine.vulkan.device import Device
 from app.engine.vulkan.gpu_clock import GpuClock
 from app.engine.vulkan.in_flight import FrameContext, Shown, Submission
 from app.engine.vulkan.memory import DeviceImage
-from app.engine.vulkan.one_time import OneTimeCommands
+from app.engine.vulkan.one_time import run_once
 from app.engine.vulkan.picture_stamps import PictureStamps
 from app.engine.vulkan.results import DEVICE_LOST, MAX_WAIT_NS, SUCCESS, TIMEOUT, DeviceHungError, check
 from app.engine.vulkan.targets import RenderTarget
@@ -335,21 +334,10 @@ class Renderer:
             self._write_only_tile(command_buffer, target, tile, 0)
 
         try:
-            self._run_once(write)
+            run_once(self.device, write)
         finally:
             image.close()
         tile.forget_placements()
-
-    def _run_once(self, write: Callable[[Handle], None]) -> None:
-        """Run what `write` records, outside the pictures, and wait for it."""
-        with closing(OneTimeCommands(self.device)) as commands:
-            write(commands.begin())
-            commands.submit()
-            try:
-                commands.wait()
-            except SinkError:
-                self.device.wait_idle()  # what the commands use goes now
-                raise
 
     def _finish(self, submission: Submission) -> None:
         submission.finished = True
