@@ -74,8 +74,9 @@ _CAMERA_FORMAT_ALIASES: Final = {"yuyv": "yuyv422", "uyvy": "uyvy422", "grey": "
 _PORT_NEEDED: Final = ("udp", "rtp", "tcp", "srt")
 _MAY_LISTEN: Final = ("udp", "rtp", "tcp", "srt")
 _PREVIEW_PATH: Final = re.compile(r"(?:/.*)?/v1/preview/([^/]+)")
-# RFC 6750, 2.1: what may follow "Bearer " in a header.
-_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+BEARER_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""What may follow "Bearer " in a header (RFC 6750, 2.1)."""
+
 # FFmpeg protocols that read something else than they name: other files, descriptors, text; none is a source here.
 _WRAPPERS: Final = ("async", "cache", "concat", "concatf", "crypto", "data", "fd", "ipfs", "pipe", "subfile", "tee")
 
@@ -366,7 +367,7 @@ def _parse_preview_stream(text: str, protocol: str) -> PreviewStreamSpec:
 
 def _token(reader: SpecReader, quoted: str) -> str:
     token = unquote(quoted)
-    if not _TOKEN.fullmatch(token):
+    if not BEARER_TOKEN.fullmatch(token):
         raise reader.error("has a token that is empty or holds characters which no bearer token has (RFC 6750)")
     return token
 

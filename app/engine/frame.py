@@ -47,8 +47,8 @@ class Interpolation:
 class Frame(ctypes.LittleEndianStructure):
     """A frame, which is its own record: the fields of `records.FRAME_DTYPE` lie in memory as the ring wants them.
 
-    Writing the record is therefore one copy of 189 bytes: 5 µs after a sleep, where packing 32 Python integers took
-    12 to 25. Setting a field costs 40 ns. Units and missing values are those of `FRAME_DTYPE`.
+    Writing the record is therefore one copy of 189 bytes: 5 µs after a sleep, where packing its fields from Python
+    integers took 12 to 25. Setting a field costs 40 ns. Units and missing values are those of `FRAME_DTYPE`.
 
     Exactly one stage owns a frame at a time, so no field needs a lock.
 

@@ -183,7 +183,7 @@ class ActiveRun:
             self._keep_readings()
         elif self.recorder.lapped > self._told_lapped:
             self._tell_lapped(self.recorder.lapped)
-        self._governor_feed.pass_on(self._config)
+        self._governor_feed.pass_on()
         self._mind_losses()
         self._observer.run_advanced(None)
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from app.config.veoconfig import VeoConfig
 from app.ipc.messages import GovernorReadings
 from app.telemetry.provider import Reading
 
@@ -37,12 +36,12 @@ class GovernorFeed:
         self._send = send
         self._values: dict[str, float] = {}
 
-    def pass_on(self, config: VeoConfig) -> None:
-        """Send the newest readings if there are any and a governor looks at them; never waits."""
+    def pass_on(self) -> None:
+        """Send the newest readings if there are any; never waits."""
         new = [reading for reading in self._feed.read() if reading.metric in _NEEDED]
         for reading in new:
             self._values[reading.metric] = reading.value
-        if new and wants_readings(config):
+        if new:
             self._send(self._message(new[-1]))
 
     def _message(self, newest: Reading) -> GovernorReadings:
@@ -59,11 +58,6 @@ class GovernorFeed:
     def _known(self, metric: str) -> float | None:
         value = self._values.get(metric, math.nan)
         return None if math.isnan(value) else value
-
-
-def wants_readings(config: VeoConfig) -> bool:
-    """Tell whether any governor that is switched on looks at the GPU; the anomaly rule always does."""
-    return config.thermal_guard.enabled or config.bandwidth_guard.enabled or config.recapture.ratio > 0
 
 
 def busiest_link(values: dict[str, float]) -> tuple[float | None, str]:

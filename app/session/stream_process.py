@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from app.config.source_text import PreviewStreamSpec, source_text
+from app.config.source_text import BEARER_TOKEN, PreviewStreamSpec, source_text
 from app.core.errors import EngineError
 from app.ipc.channel import ChannelClosedError, ParentEnd
 from app.ipc.shared_block import SharedBlock
@@ -40,7 +40,6 @@ STEADY_S: Final = 60.0
 """A server that lived so long begins anew with the shortest wait."""
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._~-]{1,64}")
-_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, 2.1
 
 Listener = Callable[[FromStream], None]
 
@@ -257,5 +256,5 @@ def _check(start: StartStream) -> None:
         raise EngineError(
             f"the request id “{start.request_id}” cannot stand in an address; use letters, digits, “.”, “_”, “~”, “-”"
         )
-    if not _TOKEN.fullmatch(start.token):
+    if not BEARER_TOKEN.fullmatch(start.token):
         raise EngineError("the preview stream's token cannot stand in a header; use letters, digits and “._~+/-”")

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config.editing import apply_settings
-from app.config.veoconfig import VeoConfig
 from app.ipc.messages import GovernorReadings
 from app.session.governor_feed import GovernorFeed, busiest_link
 from app.telemetry.provider import Reading
@@ -35,9 +33,8 @@ def test_new_readings_are_sent_once_and_missing_ones_as_missing() -> None:
     feed, sent = Feed(), list[GovernorReadings]()
     governor_feed = GovernorFeed(feed, sent.append)
     feed.put(5, gpu_temperature_c=81.0, gpu_clock_mhz=math.nan, host_cpu_ratio=0.5)
-    config = apply_settings(VeoConfig(), ["thermal_guard.enabled=true"])
-    governor_feed.pass_on(config)
-    governor_feed.pass_on(config)
+    governor_feed.pass_on()
+    governor_feed.pass_on()
     assert sent == [GovernorReadings(5, 81.0, None, None, None, "")]
 
 
@@ -46,7 +43,7 @@ def test_a_reading_that_becomes_missing_is_no_longer_sent_as_known() -> None:
     governor_feed = GovernorFeed(feed, sent.append)
     for at_ns, value in ((1, 80.0), (2, math.nan)):
         feed.put(at_ns, gpu_temperature_c=value)
-        governor_feed.pass_on(VeoConfig())
+        governor_feed.pass_on()
     assert [message.gpu_temperature_c for message in sent] == [80.0, None]
 
 
@@ -65,9 +62,7 @@ LINK_METRICS = ["pcie_tx_bytes_per_s", "pcie_limit_bytes_per_s", "dram_bandwidth
 NUMBER = st.one_of(st.just(math.nan), st.floats(0, 1e12))
 
 
-@given(
-    st.dictionaries(st.sampled_from(["pcie_tx_bytes_per_s", "pcie_limit_bytes_per_s", "dram_bandwidth_ratio"]), NUMBER)
-)
+@given(st.dictionaries(st.sampled_from(LINK_METRICS), NUMBER))
 def test_without_a_limit_there_is_no_ratio(values: dict[str, float]) -> None:
     ratio, name = busiest_link(values)
     assert (ratio is None) == (name == "")
@@ -78,7 +73,7 @@ def test_without_a_limit_there_is_no_ratio(values: dict[str, float]) -> None:
 def test_the_ids_are_those_of_the_metric_table(metric: str) -> None:
     feed, sent = Feed(), list[GovernorReadings]()
     feed.put(1, **{metric: 0.5})
-    GovernorFeed(feed, sent.append).pass_on(VeoConfig())
+    GovernorFeed(feed, sent.append).pass_on()
     assert 0.5 in (
         sent[0].gpu_temperature_c,
         sent[0].gpu_clock_mhz,
