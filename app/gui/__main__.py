@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -61,6 +62,7 @@ async def run_window(arguments: GuiArguments) -> int:
         workbench.silence_prompts()
     if arguments.theme:
         workbench.show_theme(ThemeChoice(arguments.theme))
+    freeze_memory()
     workbench.window.show()  # first: what is wrong with a preset is told over the window, not over nothing
     if arguments.config is not None:
         code = _load_config(workbench, arguments)
@@ -70,6 +72,15 @@ async def run_window(arguments: GuiArguments) -> int:
         workbench.close_without_asking()
     await workbench.closed
     return code
+
+
+def freeze_memory() -> None:
+    """Spare the collector what is there for good: modules, the option table, the window.
+
+    A full collection that walks these 160 000 objects stops the window for 120 ms, every minute or so of dragging.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _load_config(workbench: Workbench, arguments: GuiArguments) -> int:

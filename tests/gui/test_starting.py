@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.gui.__main__ import freeze_memory
 from app.gui.arguments import parse_arguments
 from app.gui.display_check import choose_platform, display_problem
 from app.gui.latest_sender import LatestSender
@@ -93,3 +95,14 @@ def test_a_drag_reaches_the_engine_about_thirty_times_a_second(qtbot: QtBot) -> 
     qtbot.waitUntil(lambda: sent[-1] == 99)
     assert len(sent) <= 100 * 5 * 3 / 33
     qtbot.wait(60)
+
+
+def test_what_is_there_for_good_is_no_work_for_the_collector_while_a_person_drags() -> None:
+    frozen_before = gc.get_freeze_count()
+    try:
+        freeze_memory()
+        assert gc.get_freeze_count() > 50_000  # modules and the option table, before any window
+        assert len(gc.get_objects()) < 10_000
+    finally:
+        gc.unfreeze()
+        assert frozen_before == 0
