@@ -198,6 +198,7 @@ _BETWEEN: Final = "·  "
 _ITEM_GAP_PX: Final = 6
 _MARGIN_PX: Final = 12
 _LEAST_WIDTH_PX: Final = 24
+_MESSAGE_SHARE: Final = 0.6
 _WORDS: Final = frozenset({"refresh", "display_time", "sources", "encoder", "software", "pacing", "simulated"})
 
 
@@ -235,12 +236,20 @@ class StatusLine(QStatusBar):
             self.addPermanentWidget(label)
         self.messageChanged.connect(lambda _text: self.show_items(self._items))
 
+    def showMessage(self, message: str, timeout: int = 0) -> None:  # noqa: N802 - Qt's name
+        """Show a message for a time in ms, 0 until the next one; the end of a long one is cut, and in its event."""
+        room_px = self._message_room_px - _MARGIN_PX
+        super().showMessage(self.fontMetrics().elidedText(message, Qt.TextElideMode.ElideRight, room_px), timeout)
+
     def show_items(self, items: list[StatusItem]) -> None:
-        """Show these entries and no others."""
+        """Show these entries and no others; beside a message only those for which there is room."""
         self._items = list(items)
         width_of = self.fontMetrics().horizontalAdvance
-        message_px = min(width_of(self.currentMessage()), self.width() // 3)
-        texts = fitting_texts(items, self.width() - _MARGIN_PX - message_px, width_of)
+        message_px = min(width_of(self.currentMessage()), self._message_room_px)
+        room_px = self.width() - _MARGIN_PX - message_px
+        if message_px:
+            items = fitting_items(items, room_px - _MARGIN_PX, width_of)
+        texts = fitting_texts(items, room_px, width_of)
         by_name = {item.name: (item, text) for item, text in zip(items, texts, strict=True)}
         for name, label in self.labels.items():
             label.setVisible(name in by_name)
@@ -253,12 +262,30 @@ class StatusLine(QStatusBar):
         super().resizeEvent(event)
         self.show_items(self._items)
 
+    @property
+    def _message_room_px(self) -> int:
+        return int(self.width() * _MESSAGE_SHARE)
+
     def _write(self, label: StatusLabel, item: StatusItem, text: str) -> None:
         tip = f"{item.text}\n{item.tip}"
         if (label.text(), label.toolTip()) != (text, tip):
             label.setText(text)
             label.setToolTip(tip)
             label.setStyleSheet(f"color: {warning_colour(self.palette())}" if item.is_warning else "")
+
+
+def fitting_items(items: Sequence[StatusItem], room_px: float, width_of: Callable[[str], float]) -> list[StatusItem]:
+    """Return the entries whose short texts fit: the last ones go first, warnings after all others."""
+
+    def width_px(item: StatusItem) -> float:
+        return width_of(f"{_BETWEEN}{item.short or item.text}") + _ITEM_GAP_PX
+
+    kept = list(items)
+    for item in sorted(reversed(items), key=lambda item: item.is_warning):
+        if sum(map(width_px, kept)) <= room_px:
+            break
+        kept.remove(item)
+    return kept
 
 
 def fitting_texts(items: Sequence[StatusItem], room_px: float, width_of: Callable[[str], float]) -> list[str]:
