@@ -6,6 +6,7 @@ would change how a compositor presents it. So words stand beside the preview or 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -159,8 +160,12 @@ class PreviewHost(QWidget):
         ratio = self.devicePixelRatioF()
         return QSize(round(self.width() * ratio), round(self.height() * ratio))
 
-    def show_state(self, state: PreviewState, text: str = "") -> None:
-        """Show the picture, or the words of a state; `text` is what happened."""
+    def show_state(self, state: PreviewState, text: str = "", *, omit: Collection[str] = ()) -> None:
+        """Show the picture, or the words of a state.
+
+        Args:
+            text: what happened. omit: buttons that would do nothing, by name.
+        """
         self._state = state
         draws_here = state.shows_picture and not self._elsewhere
         self.surface.set_engine_draws(draws_here)
@@ -168,7 +173,7 @@ class PreviewHost(QWidget):
             self._keep_focus()
             self._stack.setCurrentWidget(self.container)
         else:
-            self._words.show_state(state, self._elsewhere if state.shows_picture else text)
+            self._words.show_state(state, self._elsewhere if state.shows_picture else text, omit)
             self._stack.setCurrentWidget(self._words)
         self._update_occlusion()
 
@@ -278,19 +283,19 @@ class PreviewWords(QWidget):
         layout.addStretch(3)
         layout.setSpacing(10)
 
-    def show_state(self, state: PreviewState, text: str) -> None:
-        """Write the words of a state; `text` says what happened."""
+    def show_state(self, state: PreviewState, text: str, omit: Collection[str]) -> None:
+        """Write the words of a state; `text` says what happened, `omit` names buttons that are left out."""
         self._heading.setText(_HEADINGS[state])
         self._text.setText(text or _EXPLANATIONS.get(state, ""))
-        self._replace_buttons(state)
+        self._replace_buttons([button for button in _BUTTONS.get(state, ()) if button[0] not in omit])
 
-    def _replace_buttons(self, state: PreviewState) -> None:
+    def _replace_buttons(self, wanted: Iterable[tuple[str, str]]) -> None:
         while (item := self._row.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         self.buttons = {}
         self._row.addStretch(1)
-        for name, text in _BUTTONS.get(state, ()):
+        for name, text in wanted:
             button = QPushButton(text)
             button.setDefault(not self.buttons)
             button.clicked.connect(lambda _checked=False, name=name: self.pressed.emit(name))

@@ -203,7 +203,8 @@ class RunPresenter(QObject):
     def _show_state(self, state: SessionState) -> None:
         wanted = _preview_state(state)
         if wanted is not self._window.host.state or state.phase is Phase.FAILED:
-            self._window.host.show_state(wanted, _state_text(state))
+            omit = () if state.recording_dir else ("folder",)
+            self._window.host.show_state(wanted, _state_text(state), omit=omit)
         if state.phase in {Phase.FINISHED, Phase.FAILED}:
             self._live.pull()
         if state.phase is Phase.FAILED:

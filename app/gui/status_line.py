@@ -236,10 +236,10 @@ class StatusLine(QStatusBar):
             self.addPermanentWidget(label)
         self.messageChanged.connect(lambda _text: self.show_items(self._items))
 
-    def showMessage(self, message: str, timeout: int = 0) -> None:  # noqa: N802 - Qt's name
-        """Show a message for a time in ms, 0 until the next one; the end of a long one is cut, and in its event."""
+    def showMessage(self, text: str, /, timeout: int | None = None) -> None:  # noqa: N802 - Qt's name
+        """Show a message for a time in ms, None until the next one; the end of a long one is cut, and in its event."""
         room_px = self._message_room_px - _MARGIN_PX
-        super().showMessage(self.fontMetrics().elidedText(message, Qt.TextElideMode.ElideRight, room_px), timeout)
+        super().showMessage(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room_px), timeout or 0)
 
     def show_items(self, items: list[StatusItem]) -> None:
         """Show these entries and no others; beside a message only those for which there is room."""
@@ -281,7 +281,8 @@ def fitting_items(items: Sequence[StatusItem], room_px: float, width_of: Callabl
         return width_of(f"{_BETWEEN}{item.short or item.text}") + _ITEM_GAP_PX
 
     kept = list(items)
-    for item in sorted(reversed(items), key=lambda item: item.is_warning):
+    droppable = sorted(enumerate(items), key=lambda place: (place[1].is_warning, -place[0]))
+    for _, item in droppable:
         if sum(map(width_px, kept)) <= room_px:
             break
         kept.remove(item)

@@ -290,8 +290,9 @@ class Workbench(QObject):
         run.setEnabled(phase not in {Phase.STARTING, Phase.STOPPING})
         actions["stop"].setEnabled(phase.is_live)
         actions["restart"].setEnabled(bool(self.sources.sources))
-        for name in ("report", "open_run"):
-            actions[name].setEnabled(self.runs.state is not None and self.runs.state.ready_ns is not None)
+        state = self.runs.state
+        actions["report"].setEnabled(state is not None and state.ready_ns is not None)
+        actions["open_run"].setEnabled(state is not None and state.recording_dir is not None)
         actions["capture_frame"].setEnabled(phase in {Phase.RUNNING, Phase.PAUSED})
         self.window.ink_run(paused=phase is not Phase.RUNNING)
 

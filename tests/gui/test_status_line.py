@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.status_item import StatusItem
@@ -39,7 +40,7 @@ def test_a_message_never_runs_under_the_entries_however_narrow_the_line_is(qtbot
         line.showMessage("frame_compensation.table: goes from 500 ms to 80 ms; sort the rows by rising delay")
         shown = line.currentMessage()
         assert shown.endswith(("…", "rising delay"))
-        line.layout().activate()
+        QApplication.sendPostedEvents()
         left_px = min(label.x() for label in line.labels.values() if not label.isHidden())
         assert line.fontMetrics().horizontalAdvance(shown) <= left_px
         line.clearMessage()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import av
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.core.vocabulary import Fate
 from app.gui.workbench import Workbench
@@ -256,3 +256,18 @@ def test_groups_that_were_opened_are_open_in_the_next_window(play: Play) -> None
 
     play(open_encoder)
     play(look_again)
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_only_a_recorded_run_offers_its_folder(play: Play, records: bool) -> None:
+    async def scenario(workbench: Workbench) -> None:
+        workbench.runs.records = records
+        await running(workbench)
+        assert workbench.window.actions_by_name["open_run"].isEnabled() is records
+        workbench.runs.stop()
+        await until(lambda: workbench.runs.phase is Phase.FINISHED and not workbench.runs.is_busy)
+        offered = [button.text() for button in workbench.window.host.findChildren(QPushButton) if button.isVisible()]
+        assert "Run a&gain" in offered
+        assert ("Open run &folder" in offered) is records
+
+    play(scenario)
