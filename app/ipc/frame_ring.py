@@ -91,11 +91,6 @@ class FrameRingWriter:
         self._records[:] = bytes(len(self._records))  # touch every page now: a fault in the frame path costs 2–10 µs
         _IDENTITY.pack_into(self._memory, 0, _MAGIC, FRAME_RECORD_VERSION, FRAME_DTYPE.itemsize, capacity)
 
-    @property
-    def written(self) -> int:
-        """Number of records written so far, which is also the serial of the next one."""
-        return self._serial
-
     def write(self, record: bytes) -> None:
         """Append one record of `FRAME_DTYPE`."""
         serial = self._serial

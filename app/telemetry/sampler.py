@@ -156,11 +156,6 @@ class Sampler:
         self._is_closed = False
 
     @property
-    def providers(self) -> tuple[Provider, ...]:
-        """Return the providers, in polling order."""
-        return tuple(polled.provider for polled in self._polled)
-
-    @property
     def is_running(self) -> bool:
         """Tell whether the thread is alive."""
         return self._thread.is_alive()
