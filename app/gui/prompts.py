@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from widgets.problem_dialog import ProblemDialog
@@ -45,7 +46,7 @@ class Prompts(Protocol):
         ...
 
     def problems(self, title: str, intro: str, lines: Sequence[str]) -> None:
-        """Show what is wrong."""
+        """Show what is wrong; returns at once."""
         ...
 
 
@@ -85,8 +86,14 @@ class DialogPrompts:
         return text.strip() if accepted else ""
 
     def problems(self, title: str, intro: str, lines: Sequence[str]) -> None:
-        """Show what is wrong."""
-        ProblemDialog(title, intro, lines, self._window).exec()
+        """Show what is wrong, and go on.
+
+        Told by tasks too: a dialog that is waited for would run the event loop inside a task, and asyncio then drops
+        the steps of all others, until nothing starts, stops or closes any more.
+        """
+        dialog = ProblemDialog(title, intro, lines, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
 
 class SilentPrompts:
