@@ -138,7 +138,6 @@ class Stages:
         self._decimator = Decimator()
         self._break_watch = BreakWatch()
         self.picture_format: PictureFormat | None = None
-        self._interval_ns = NO_STAMP_NS
         self._next_pts_ns = 0
         self._threads = [
             threading.Thread(target=self._decode, name=f"decode-{index}", daemon=True),

@@ -201,7 +201,7 @@ class EngineReady:
 
 @dataclass(frozen=True, slots=True)
 class SinkChanged:
-    """The sink was rebuilt (present mode, image count, size, out-of-date)."""
+    """The sink was rebuilt (present mode, image count, size, out-of-date) or better known; `reason` says why."""
 
     sink: SinkInfo
     reason: str
@@ -211,7 +211,9 @@ class SinkChanged:
 class SegmentStarted:
     """A new segment of one source; statistics begin anew. `t0_ns` is the arrival of its first frame.
 
-    Serials are unique over all sources of a run.
+    Attributes:
+        segment: its serial, unique over all sources of a run. source_index: whose it is, from 0.
+        reason: why it begins (`start`, `resumed`), for a person.
     """
 
     segment: int
@@ -222,7 +224,7 @@ class SegmentStarted:
 
 @dataclass(frozen=True, slots=True)
 class SegmentEnded:
-    """A segment is over: end of source, stall, pause, occlusion, change of resolution, fault."""
+    """A segment was over at `ended_ns`; `reason`: end of source, stall, pause, occlusion, another resolution, fault."""
 
     segment: int
     ended_ns: int
@@ -235,6 +237,7 @@ class ConfigApplied:
     """A configuration is in force.
 
     Attributes:
+        config_serial: as `SetConfig` named it. applied_ns: when it came into force.
         changes: key path → [old, new] of every key that changed.
         effects: key path → when it acts (`next frame`, `swapchain rebuilt in 3.1 ms`).
     """
@@ -263,6 +266,7 @@ class EngineStatus:
         cpu_ratio: CPU time of the engine process per wall time since the last status (1.0 = one core).
         present_thread_cpu_ratio: the present loop's share of it.
         resident_bytes: resident memory of the engine process.
+        decode_queue_length, frame_queue_length: frames waiting at that moment, all sources together.
         uploaded_bytes: bytes copied to the device since the run began.
         record_cost_us: mean cost of writing one frame record since the last status; None when none was written.
         gpu_clock_offset_ns, gpu_clock_drift_ppm, gpu_clock_residual_ns: the calibrated fit of GPU ticks to
@@ -328,7 +332,7 @@ class EncodeRecords:
 
 @dataclass(frozen=True, slots=True)
 class FrameCaptured:
-    """The picture on the screen was written. `frame_id` is the frame it shows."""
+    """The picture on the screen was written to `path`. `frame_id` is the frame it shows; its size is in pixels."""
 
     path: str
     frame_id: int
@@ -338,7 +342,12 @@ class FrameCaptured:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The last message of an orderly end. `reason`: `stopped`, `end of source`, …"""
+    """The last message of an orderly end.
+
+    Attributes:
+        reason: `stopped`, `end of source`, …
+        in_flight_by_place: frames that met no fate before the end, by where they were left (`frame_queue`, `sink`).
+    """
 
     reason: str
     in_flight_by_place: dict[str, int]
@@ -346,7 +355,11 @@ class RunFinished:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The last message of a run that could not go on. `text` is a whole sentence with a cure."""
+    """The last message of a run that could not go on.
+
+    Attributes:
+        kind: class of the error (`SourceError`), or `crash`. text: a whole sentence, with a cure where there is one.
+    """
 
     kind: str
     text: str

@@ -54,6 +54,7 @@ class RunRequest:
     """What to run. Texts are those of the command line; sources are kept out of `repr`, as they may hold a password.
 
     Attributes:
+        source: the first source. sink: what it is shown on. config: what to begin with.
         recording_dir: where to record; None records nothing. A restart takes a new folder beside it.
         gpu: which GPU telemetry reads: `auto`, `none`, `simulated` or a UUID.
         validation: load the Vulkan validation layer; its messages arrive as events.

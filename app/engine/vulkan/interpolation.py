@@ -92,7 +92,6 @@ class Interpolator:
         self._device = device
         self._functions = device.functions
         self._clock = clock
-        self._format = picture_format
         self._layout = lay_out(picture_format)
         self._sets = ffi.new("VkDescriptorSet[3]")
         self._phase = ffi.new("float[1]")
