@@ -10,7 +10,7 @@ from app.config.options import Effect, Kind, Option
 EFFECT_WORDS: Final = {
     Effect.LIVE: "acts at the next frame",
     Effect.SWAPCHAIN: "the swapchain is rebuilt between two frames; nothing restarts",
-    Effect.PIPELINE: "the stages restart; the window stays",
+    Effect.PIPELINE: "the stage it concerns is opened anew; the window stays",
     Effect.PRIVILEGED: "needs rights over the hardware; this version edits and saves it only",
     Effect.RECORD: "kept in the file; nothing on this machine acts on it",
 }

@@ -179,7 +179,7 @@ def test_a_frame_is_shown_at_the_refresh_nearest_to_its_due_time_and_littles_law
         error = (shown["displayed_ns"] - shown["due_ns"]) / (NS_PER_S / cell.refresh_hz)
         on_time = np.abs(error) <= 0.5 + 0.1
         assert np.mean(on_time) > 0.9, (cell, np.percentile(error, [1, 50, 99]))  # a late wake-up is no law
-        assert len(shown) / len(frames[5:]) > 0.95, cell
+        assert len(shown) / len(frames[5:]) > 0.9, cell
         check = check_littles_law(frames)
         assert not isinstance(check, Missing), cell
         assert check.difference_ratio == pytest.approx(0, abs=0.05), (cell, check)

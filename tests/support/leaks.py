@@ -1,4 +1,4 @@
-"""A test that leaves something behind fails: a thread, a process, shared memory, a timer or a window.
+"""A test that leaves something behind fails: a thread, a process, shared memory, a scheduling, a timer or a window.
 
 What was there before a test began is not its doing, so fixtures of a wider scope may keep things alive. Whatever ends
 by itself within a grace time has not leaked; the wait costs nothing when there is nothing to wait for.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 import threading
 import time
@@ -41,8 +42,8 @@ def session_process(pid: int) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail the test that leaves a thread, process, shared memory block, Qt timer or top-level widget."""
-    checks: list[Callable[[], Inventory]] = [_threads, _processes, _shared_memory]
+    """Fail the test that leaves a thread, process, shared memory block, priority, Qt timer or top-level widget."""
+    checks: list[Callable[[], Inventory]] = [_threads, _processes, _shared_memory, _scheduling]
     if "qapp" in request.fixturenames:
         checks.append(_qt_objects)
     before = [set(check()) for check in checks]
@@ -110,6 +111,14 @@ def _shared_memory() -> Inventory:
             if target.startswith("/memfd:veotuner"):
                 found[descriptor] = f"shared memory {target} open as descriptor {descriptor.name}"
     return found
+
+
+def _scheduling() -> Inventory:
+    """How this thread is scheduled: a library was seen to make it a real-time one, which starves all that follows."""
+    if sys.platform != "linux":
+        return {}
+    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
+    return {("scheduling", policy, priority): f"scheduling policy {policy} with priority {priority}"}
 
 
 def _entries(folder: str) -> Iterable[Path]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -74,8 +78,22 @@ def pristine(folder: Path, suffix: str) -> bytes:
     if not path.exists():
         codec = CODECS[suffix]
         pixel_format = PIXEL_FORMATS.get(codec, "yuv420p")
-        write_video(path, Video(96, 64, 16, codec=codec, pixel_format=pixel_format, options=OPTIONS.get(codec, {})))
+        with scheduling_kept():
+            write_video(path, Video(96, 64, 16, codec=codec, pixel_format=pixel_format, options=OPTIONS.get(codec, {})))
     return path.read_bytes()
+
+
+@contextlib.contextmanager
+def scheduling_kept() -> Iterator[None]:
+    """Keep this thread's scheduling: SVT-AV1 gives its caller SCHED_FIFO 99 where it may, and never takes it back."""
+    if sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *before)
 
 
 def damage(data: bytes, kind: str, random: Random) -> bytes:
