@@ -352,7 +352,8 @@ class PresentLoop:
             if self._pacing.mode in IN_ORDER:
                 self._last_flip_ns = max(self._last_flip_ns, flip_ns + round(queued_behind * grid.period_ns))
             return
-        if frame.refreshes > 0:  # replaced by the next one, whose flip is thereby known
+        # Replaced by the next one, whose flip is thereby known; but FIFO_RELAXED may flip between two refreshes.
+        if frame.refreshes > 0 and self._pacing.mode is PresentMode.FIFO:
             flip_ns, queued_behind = flip_ns + round(frame.refreshes * grid.period_ns), queued_behind - 1
         lane.note_flip(flip_ns, queued_behind, self._pacing)
 

@@ -157,7 +157,8 @@ def _flips_at_once(time_ns: int, pacing: Pacing, playout: Playout) -> bool:
     """
     if pacing.mode is not PresentMode.FIFO_RELAXED or pacing.grid is None or playout.last_flip_ns == NO_STAMP_NS:
         return False
-    return pacing.grid.nearest(playout.last_flip_ns + round(pacing.grid.period_ns)) + _TOLERANCE_NS < time_ns
+    # The refresh behind the last flip, which may lie anywhere between two: flips at once do.
+    return pacing.grid.next_after(playout.last_flip_ns + _TOLERANCE_NS) + _TOLERANCE_NS < time_ns
 
 
 def _lead_refreshes(target_ns: int, pacing: Pacing, playout: Playout) -> int:

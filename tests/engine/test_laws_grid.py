@@ -143,7 +143,8 @@ class Cell(NamedTuple):
         sink = f"virtual:{self.refresh_hz},images={self.images},process=none"
         with EngineHarness(f"synthetic:32x32@{self.source_hz}", sink, config) as engine:
             engine.ready()
-            frames = engine.run_frames(max(60, min(self.source_hz or self.refresh_hz, self.refresh_hz)))
+            # Little's law needs more than a second between the first display and the last arrival.
+            frames = engine.run_frames(max(60, 3 * min(self.source_hz or self.refresh_hz, self.refresh_hz) // 2))
             engine.finish()
         return frames
 
