@@ -59,7 +59,6 @@ COMPENSATED = {"frame_compensation.enabled": True}
 BRAKED = {"bandwidth_guard.enabled": True, "bandwidth_guard.reduced_fps": 30, "bandwidth_guard.max_fps": 60}
 BURSTING = {"iframe_guard.enabled": True}
 CODED = {"encoder.enabled": True, "encoder.codec": "libx264", "encoder.preset": "p1", "nvenc_queue_depth": 8}
-RATED = {**CODED, "encoder.rc": "vbr", "encoder.bitrate_kbps": 2000}
 SERVED = {"enable_preview": True, "preview_interval_ms": 200}
 
 TABLE = (
@@ -114,8 +113,8 @@ TABLE = (
     Row("recapture.weights.copy", (0.25, 0.9), anomalous, "evidence", "anomalies"),
     Row("encoder.enabled", (False, True), preview(), "encoded", "rate_hz"),
     Row("encoder.codec", ("libx264", "av1_nvenc"), encoded, "codec", "nvenc_depth", CODED),
-    Row("encoder.preset", ("p1", "p6"), encoded, "bytes", "offered", RATED | {"encoder.rc": "constqp",
-        "encoder.bitrate_kbps": None}),
+    Row("encoder.preset", ("p1", "p7"), encoded, "bytes", "offered",
+        {**CODED, "encoder.rc": "vbr", "encoder.cq": 30}),
     Row("encoder.tune", ("ull", "hq"), encoded, "held", "offered", CODED),
     Row("encoder.rc", ("vbr", "constqp"), encoded, "bytes", "offered", {**CODED, "encoder.bitrate_kbps": 400}),
     Row("encoder.bitrate_kbps", (400, 4000), encoded, "bytes", "offered", {**CODED, "encoder.rc": "cbr"}),
