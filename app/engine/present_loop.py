@@ -191,8 +191,7 @@ class PresentLoop:
             return
         started_ns = time.monotonic_ns()
         image = self._sink.acquire(started_ns + _ACQUIRE_TIMEOUT_NS)
-        if self._sink.info is not self._sink_info:
-            self.report_sink("surface changed")
+        self.report_sink_if_new("surface changed")
         if image is not None:  # else they are still held; commands and settled frames first, then again
             self._present(self._frames_of_picture(started_ns), image, started_ns)
 
@@ -408,13 +407,10 @@ class PresentLoop:
         self._outbox.post(EngineEvent(severity, kind, text, time.monotonic_ns()))
 
     def report_sink_if_new(self, reason: str) -> None:
-        """Tell the session what the sink grants, if that changed."""
-        if self._sink.info is not self._sink_info:
-            self.report_sink(reason)
-
-    def report_sink(self, reason: str) -> None:
-        """Tell the session what the sink grants; a display of another refresh by name begins other segments."""
+        """Tell the session what the sink grants, if that changed; another refresh by name begins other segments."""
         before = self._sink_info
+        if self._sink.info is before:
+            return
         self._note_sink()
         if _is_another_screen(before, self._sink_info):
             self.end_segments("the display's refresh changed", "another refresh")
